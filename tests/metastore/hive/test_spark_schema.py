@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.types import StructType
 
-from acidsql.metastore.hive.conversions import ColumnConstraints, from_hive, to_hive
+from acidsql.metastore.hive.conversions import (
+    ColumnConstraints,
+    from_hive,
+    plain_from_hive,
+    to_hive,
+)
 from acidsql.metastore.hive.spark_schema import (
     is_schema_property,
     schema_properties,
@@ -109,6 +114,14 @@ def test_hive_sees_lower_case_and_acidsql_what_was_written() -> None:
     ]
     assert found.bucket_columns == ("Id",)
     assert not any(map(is_schema_property, found.properties))
+
+
+def test_a_plain_table_of_spark_keeps_its_names_when_it_becomes_transactional() -> None:
+    made = to_hive(TABLE)
+    made.parameters |= {"spark.sql.create.version": "4.0.0", "transactional": "false"}
+    plain = plain_from_hive(made, ())
+    assert [c.name for c in plain.table.columns] == [c.name for c in TABLE.columns]
+    assert not [key for key in plain.table.properties if key.startswith("spark.")]
 
 
 def test_properties_follow_the_columns() -> None:
