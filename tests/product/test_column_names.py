@@ -30,7 +30,7 @@ def penguins(lab: Lab) -> str:
 
 
 def names(lab: Lab, table: str) -> list[str]:
-    return lab.frame(f"SELECT * FROM {table}").columns
+    return list(lab.frame(f"SELECT * FROM {table}").columns)
 
 
 def test_spark_sees_the_names_that_were_written(lab: Lab) -> None:

@@ -24,7 +24,7 @@ SCHEMA = "spark.sql.sources.schema"
 
 
 def columns(client: Client, table: str) -> list[str]:
-    return acidsql.sql(client.spark, f"SELECT * FROM {table}").columns
+    return list(acidsql.sql(client.spark, f"SELECT * FROM {table}").columns)
 
 
 def seen_by_hive(client: Client, table: str) -> Any:
