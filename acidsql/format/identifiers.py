@@ -1,9 +1,9 @@
 """Spelling and comparison of names.
 
-Hive keeps the names of databases, tables and columns in lower case (``String.toLowerCase``), and so
-do the directories of partitions and the files. Spark keeps the case of a column, and compares names
-without it (``String.equalsIgnoreCase``, ``caseInsensitiveResolution``). The two rules differ: the
-lower case of İ (U+0130) is two characters, which are not equal to İ.
+Hive keeps the names of databases, tables and columns in lower case (toLowerCase of Java's String),
+and so do the directories of partitions and the files. Spark keeps the case of a column, and
+compares names without it (equalsIgnoreCase, in the resolver of its analyser). The two rules differ:
+the lower case of İ (U+0130) is two characters, which are not equal to İ.
 """
 
 from __future__ import annotations
@@ -37,6 +37,6 @@ def _folded_character(character: str) -> str:
 def _single(character: str, *cases: str) -> str:
     """Return the first case of a character that is one character, else the character itself.
 
-    ``Character.toUpperCase`` knows only these: ß stays ß.
+    Java compares characters by these alone (toUpperCase of Character): ß stays ß.
     """
     return next((case for case in cases if len(case) == 1), character)
