@@ -31,7 +31,7 @@ def seen_by_hive(client: Client, table: str) -> Any:
     """Return the server's table, as Hive gets it."""
     metastore = client.session.metastore
     assert isinstance(metastore, HiveMetastore)
-    found = catalog.fetch_any(metastore._server, str(client.spark.catalog.currentDatabase()), table)
+    found = catalog.fetch_any(metastore.server, str(client.spark.catalog.currentDatabase()), table)
     assert found is not None
     return found
 
@@ -43,7 +43,7 @@ def alter_as_hive(client: Client, table: str, change: Callable[[Any], None]) -> 
     existing = seen_by_hive(client, table)
     altered = copy.deepcopy(existing)
     change(altered)
-    alterations.send_altered(metastore._server, existing, altered)
+    alterations.send_altered(metastore.server, existing, altered)
 
 
 @pytest.mark.sample("4.1.0")
