@@ -23,6 +23,7 @@ from pyspark.sql.streaming import DataStreamWriter
 
 from acidsql import api, bridge
 from acidsql.errors import AcidAnalysisError, WriteConflictError
+from acidsql.format.identifiers import folded
 from acidsql.limits import limits
 from acidsql.progress_tables import (
     HeldTable,
@@ -178,11 +179,11 @@ class Sink:
         if self.delete_when is not None:
             deletes = F.coalesce(F.expr(self.delete_when), F.lit(False))
         changes = changes.withColumn(_DELETED, deletes)
-        given = {name.lower(): name for name in rows.columns}
-        named = [name for name in txn.table(self.target.sql_name).columns if name.lower() in given]
-        sources = [f"s.{quote(given[name.lower()])}" for name in named]
-        keys = {key.lower() for key in self.on}
-        others = [pair for pair in zip(named, sources, strict=True) if pair[0].lower() not in keys]
+        given = {folded(name): name for name in rows.columns}
+        named = [name for name in txn.table(self.target.sql_name).columns if folded(name) in given]
+        sources = [f"s.{quote(given[folded(name)])}" for name in named]
+        keys = {folded(key) for key in self.on}
+        others = [pair for pair in zip(named, sources, strict=True) if folded(pair[0]) not in keys]
         matches = " AND ".join(f"t.{quote(key)} = s.{quote(key)}" for key in self.on)
         values = ", ".join(f"t.{quote(name)} = {source}" for name, source in others)
         update = f"WHEN MATCHED THEN UPDATE SET {values} " if others else ""

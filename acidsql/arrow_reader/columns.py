@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.format.identifiers import folded
 from acidsql.metastore.model import Column, Table
 from acidsql.schema.acid_file import ROW_ID_COLUMN as ROW_ID
 from acidsql.streaming.column_types import ColumnType, parse_type
@@ -65,21 +66,21 @@ class TableColumns:
         """
         if names is None:
             return self.names
-        if isinstance(names, str) or len({name.lower() for name in names}) < len(names):
+        if isinstance(names, str) or len({folded(name) for name in names}) < len(names):
             raise AcidAnalysisError(
                 "INVALID_PARAMETER_VALUE",
                 f"columns is {names!r}: give a list of names, each once",
                 {"parameter": "columns"},
             )
-        known = {name.lower(): name for name in self.schema.names}
+        known = {folded(name): name for name in self.schema.names}
         for name in names:
-            if name.lower() not in known:
+            if folded(name) not in known:
                 raise AcidAnalysisError(
                     "COLUMN_NOT_FOUND",
                     f"there is no column {name!r}: it has {', '.join(self.schema.names)}",
                     {"colName": quoted_name([name])},
                 )
-        return tuple(known[name.lower()] for name in names)
+        return tuple(known[folded(name)] for name in names)
 
 
 def columns_of(table: Table) -> TableColumns:

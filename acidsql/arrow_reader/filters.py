@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from acidsql.arrow_reader.arrays import array_of, numbers_of
 from acidsql.arrow_reader.calendars import Numbers
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import folded
 
 # Column of the positions of rows while they are filtered; no column of a table has its name.
 _POSITION = "\0position"
@@ -106,11 +107,11 @@ def _expression(given: Any, schema: pa.Schema) -> pc.Expression:
     # Imported here because few filters need it.
     from pyarrow.parquet import filters_to_expression  # noqa: PLC0415
 
-    names = {name.lower(): name for name in schema.names}
+    names = {folded(name): name for name in schema.names}
 
     def named(one: Any) -> Any:
         if isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str):
-            return (names.get(one[0].lower(), one[0]), *one[1:])
+            return (names.get(folded(one[0]), one[0]), *one[1:])
         return [named(part) for part in one] if isinstance(one, list) else one
 
     return filters_to_expression(named(list(given)))

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from acidsql.arrow_reader.arrays import array_of, booleans_of, numbers_of
 from acidsql.arrow_reader.calendars import Numbers, local_micros, proleptic_days
 from acidsql.errors import FormatError
+from acidsql.format.identifiers import folded
 from acidsql.format.orc_tail import OrcTail, OrcType
 from acidsql.streaming.column_types import ColumnType
 
@@ -79,13 +80,13 @@ class StripeValues:
 
     def _places(self, stored: OrcType, target: ColumnType) -> list[int]:
         """Return the places in a file of a struct's fields, which are found by their names."""
-        places = {name.lower(): i for i, name in enumerate(stored.field_names)}
+        places = {folded(name): i for i, name in enumerate(stored.field_names)}
         if (
             len(places) != len(target.names)
-            or not {n.lower() for n in target.names} <= places.keys()
+            or not {folded(n) for n in target.names} <= places.keys()
         ):
             raise self._other_type(stored, target)
-        return [places[name.lower()] for name in target.names]
+        return [places[folded(name)] for name in target.names]
 
     def _leaf(
         self, values: pa.Array, stored: OrcType, column_id: int, target: ColumnType

@@ -1,7 +1,7 @@
 """Java classes that executors run: compiled in the driver, and sent to them with their tasks.
 
-The driver's own loader gets them too, so that an object which a task sends back is of the class that
-the driver knows. In local mode tasks use the same loader, or one below it.
+The driver's own loader gets them too, so that an object which a task sends back is of the class
+that the driver knows. In local mode tasks use the same loader, or one below it.
 """
 
 from __future__ import annotations

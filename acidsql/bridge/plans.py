@@ -31,6 +31,7 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.spark_versions import differences
+from acidsql.format.identifiers import lowered
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def persistent_functions(spark: SparkSession, database: str) -> frozenset[str]:
     if not catalog.databaseExists(database):
         return frozenset()
     names = elements(catalog.externalCatalog().listFunctions(database, "*"))
-    return frozenset(str(name).lower() for name in names)
+    return frozenset(lowered(str(name)) for name in names)
 
 
 def is_session_function(spark: SparkSession, name: str) -> bool:

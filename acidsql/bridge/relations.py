@@ -32,6 +32,7 @@ FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
 _LISTENER_MILLISECONDS = 5_000
 _NEVER_LISTED = "_acidsql_snapshot"
 _TASK_BYTES = "spark.sql.files.maxPartitionBytes"
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 _BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
 
 
@@ -123,6 +124,9 @@ def file_scan(
         share = even_share(spark, [file.size for file in files])
         if share is not None:
             changed[_TASK_BYTES] = str(share)
+    if str(spark.conf.get(_CASE_SENSITIVE)).lower() == "true":
+        # Writers spell the fields of structs in the files as they like: Hive in lower case.
+        changed[_CASE_SENSITIVE] = "false"
     session = cloned_session(spark, changed) if changed else None
     relation, index = file_relation(
         spark, files, schema, options, StructType([]), session, file_format

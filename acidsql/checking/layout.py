@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from acidsql.checking.problems import Problem
+from acidsql.format.identifiers import lowered
 from acidsql.format.names import is_hidden
 from acidsql.format.partitions import unescape
 from acidsql.metastore.model import Partition, Table
@@ -40,7 +41,7 @@ def level(column: str, places: Sequence[tuple[tuple[str, ...], Listing]]) -> Lev
                 continue
             key, equals, value = name.partition("=")
             is_file = name in listing.files
-            if equals and value and unescape(key).lower() == column.lower() and not is_file:
+            if equals and value and lowered(unescape(key)) == lowered(column) and not is_file:
                 deeper.append(((*values, unescape(value)), child(listing.path, name)))
             else:
                 detail = f"it is no directory of the partition column {column}"

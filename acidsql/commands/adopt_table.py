@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from acidsql.errors import AcidAnalysisError, FormatError
+from acidsql.format.identifiers import lowered
 from acidsql.format.names import (
     AcidDirectory,
     DirectoryKind,
@@ -134,7 +135,7 @@ def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...
         for values, location in places:
             for name in session.files.names(location):
                 key, equals, value = name.partition("=")
-                if equals and unescape(key).lower() == column.name.lower():
+                if equals and lowered(unescape(key)) == column.stored_name:
                     deeper.append(((*values, unescape(value)), child(location, name)))
                 elif not is_hidden(name):
                     raise AcidAnalysisError(
@@ -182,8 +183,8 @@ def _compare(table: Table, newest: _NewestFile) -> None:
     Older files may have other names, which columns had before they were renamed. Every file may
     lack the columns that were added last.
     """
-    present = [name.lower() for name in newest.columns]
-    expected = [c.name.lower() for c in table.columns]
+    present = list(map(lowered, newest.columns))
+    expected = [c.stored_name for c in table.columns]
     if present != expected[: len(present)]:
         raise AcidAnalysisError(
             "ADOPTED_SCHEMA_MISMATCH",

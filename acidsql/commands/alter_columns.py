@@ -21,6 +21,7 @@ from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.settings import name_key
 from acidsql.syntax.alter_statements import (
     AddColumns,
     ChangeColumn,
@@ -70,8 +71,8 @@ def rename_column(session: AcidSession, table: Table, statement: RenameColumn) -
     """Run RENAME COLUMN."""
 
     def renamed(old: Columns) -> Columns:
-        place = _position(table, old, statement.column_name)
-        return _with(old, place, replace(old[place], name=statement.new_column.lower()))
+        place = _position(session, table, old, statement.column_name)
+        return _with(old, place, replace(old[place], name=statement.new_column))
 
     source = RecordedStatement(operation="RENAME COLUMN", text=statement.text)
     return _alter(session, table, source, renamed, cascade=False)
@@ -100,7 +101,7 @@ def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -
         )
 
     def changed(old: Columns) -> Columns:
-        place = _position(table, old, statement.column_name)
+        place = _position(session, table, old, statement.column_name)
         return _with(old, place, _changed(session, table, old[place], statement))
 
     source = RecordedStatement(operation="CHANGE COLUMN", text=statement.text)
@@ -147,7 +148,7 @@ def _alter(
 
 
 def _parsed(session: AcidSession, text: str) -> Columns:
-    """Parse column definitions; names are in lower case, as the metastore has them."""
+    """Parse column definitions."""
     return columns_of(session.spark, bridge.parse_new_columns(session.spark, text))
 
 
@@ -168,16 +169,17 @@ def _check_new(columns: Sequence[Column]) -> None:
             )
 
 
-def _position(table: Table, columns: Columns, name: Name) -> int:
+def _position(session: AcidSession, table: Table, columns: Columns, name: Name) -> int:
     """Return the position of a column among the columns in files."""
     if len(name) > 1:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.NESTED_COLUMN",
             f"{'.'.join(name)} is a field of a struct, whose type cannot change: name a column",
         )
-    names = [c.name.lower() for c in columns]
-    wanted = name[0].lower()
-    if wanted in [c.name.lower() for c in table.partition_columns]:
+    key = name_key(session.spark)
+    names = [key(c.name) for c in columns]
+    wanted = key(name[0])
+    if wanted in [key(c.name) for c in table.partition_columns]:
         raise AcidAnalysisError(
             "CANNOT_ALTER_PARTITION_COLUMN",
             f"{name[0]} is a partition column of {table.full_name}: name one that is stored in "
@@ -190,7 +192,8 @@ def _position(table: Table, columns: Columns, name: Name) -> int:
     if wanted not in names:
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",
-            f"{table.full_name} has no column {name[0]}: it has {', '.join(names)}",
+            f"{table.full_name} has no column {name[0]}: it has "
+            f"{', '.join(c.name for c in columns)}",
             {"colName": quoted_name([name[0]])},
         )
     return names.index(wanted)
@@ -234,7 +237,7 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
             "other hash codes: keep its type",
         )
     return Column(
-        name=given.name.lower(),
+        name=given.name,
         type=given.type if before != after else old.type,
         nullable=old.nullable and given.nullable,
         default=given.default or old.default,
@@ -248,13 +251,17 @@ def _check_by_name(table: Table, columns: Columns) -> None:
     That is so in insert-only tables, except those of text files.
     """
     pairs = zip(table.columns, columns, strict=False)
-    changed = [o.name for o, n in pairs if (o.name, o.type) != (n.name, n.type)]
+    changed = [o.name for o, n in pairs if _stored(o) != _stored(n)]
     if table.insert_only and changed and table.file_format is not FileFormat.TEXT:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.INSERT_ONLY_COLUMNS",
             f"column {changed[0]} of the insert-only table {table.full_name} is found in files by "
             "its name and type, which cannot change: create another table AS SELECT",
         )
+
+
+def _stored(column: Column) -> tuple[str, str]:
+    return column.stored_name, column.type
 
 
 def _check_no_nulls(transaction: WriteTransaction, columns: Columns) -> None:

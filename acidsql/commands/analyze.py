@@ -29,6 +29,7 @@ from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, with_nested_
 from acidsql.scan.statistics import default_size
 from acidsql.schema.columns import data_schema, partition_schema
 from acidsql.session.acid_session import AcidSession, mirror_database
+from acidsql.session.settings import name_key
 from acidsql.storage.filesystem import child
 from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
@@ -85,23 +86,24 @@ def _columns(
     fields = data_schema(session.spark, table).fields
     if statement.all_columns:
         return tuple(f for f in fields if not _is_nested(f))
-    known = {f.name.lower(): f for f in fields}
-    partitions = {c.name for c in table.partition_columns}
+    key = name_key(session.spark)
+    known = {key(f.name): f for f in fields}
+    partitions = {key(c.name) for c in table.partition_columns}
     chosen = []
     for name in statement.analyzed_columns:
-        if name.lower() in partitions:
+        if key(name) in partitions:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ANALYZE_PARTITION_COLUMN",
                 f"{name} is a partition column of {table.full_name}, whose values the metastore "
                 "knows: leave it out",
             )
-        if name.lower() not in known:
+        if key(name) not in known:
             raise AcidAnalysisError(
                 "COLUMN_NOT_FOUND",
                 f"{table.full_name} has no column {name}: see DESCRIBE {table.full_name}",
                 {"colName": quoted_name([name])},
             )
-        field = known[name.lower()]
+        field = known[key(name)]
         if _is_nested(field):
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ANALYZE_UNSUPPORTED_COLUMN_TYPE",

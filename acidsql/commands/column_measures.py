@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql.types import BinaryType, BooleanType, StringType, StructField
 
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.table_statistics import ColumnStatistics
 from acidsql.scan.statistics import default_size
 from acidsql.syntax.lexer import quote
@@ -59,7 +60,7 @@ def _of_column(field: StructField, i: int, measured: Mapping[str, Any]) -> Colum
     if isinstance(field.dataType, BooleanType):
         trues = int(measured.get(f"trues_{i}", 0))
     return ColumnStatistics(
-        name=field.name,
+        name=lowered(field.name),
         nulls=int(measured[ROWS]) - values,
         # An estimate, which can be above what is possible.
         distinct=None if distinct is None else min(int(distinct), values),

@@ -22,6 +22,7 @@ from acidsql.commands.definitions import (
     with_codec,
 )
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import lowered
 from acidsql.format.names import is_hidden, is_original_file, original_file_name, parse_directory
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.partitions import DEFAULT_PARTITION
@@ -242,10 +243,10 @@ def _check_columns(table: Table, path: str, tail: OrcTail, *, of_spark: bool) ->
 
     Spark finds columns by name, readers of transactional tables by position.
     """
-    names = [name.lower() for name, _ in tail.struct_fields()]
+    names = [lowered(name) for name, _ in tail.struct_fields()]
     if all(map(POSITIONAL_NAME.fullmatch, names)):
         return
-    expected = [column.name.lower() for column in table.columns]
+    expected = [column.stored_name for column in table.columns]
     for position, name in enumerate(names):
         at = expected.index(name) if name in expected else None
         if at != position and (at is not None or of_spark):

@@ -30,7 +30,7 @@ from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.schema.columns import as_nullable, columns_of
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.settings import Isolation
+from acidsql.session.settings import Isolation, name_key
 from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
@@ -174,15 +174,16 @@ def _split(
                 "and store the value in one",
             )
         return columns, columns_of(session.spark, bridge.parse_columns(session.spark, text))
-    by_name = {c.name.lower(): c for c in columns}
-    missing = [n for n in names if n.lower() not in by_name]
+    key = name_key(session.spark)
+    by_name = {key(c.name): c for c in columns}
+    missing = [n for n in names if key(n) not in by_name]
     if missing:
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",
             f"partition column {missing[0]} has no type: write {missing[0]} with its type",
             {"colName": quoted_name([missing[0]])},
         )
-    chosen = tuple(by_name[n.lower()] for n in names)
+    chosen = tuple(by_name[key(n)] for n in names)
     return tuple(c for c in columns if c not in chosen), chosen
 
 
@@ -213,7 +214,7 @@ def _defined(
         owner=session.user,
         created=int(time.time()),
         file_format=_FORMATS[_stored_as(statement)],
-        **_buckets(statement.clustered_by, columns),
+        **_buckets(session, statement.clustered_by, columns),
     )
     check_bucket_columns(session.spark, table)
     session.metastore.check_table(table)
@@ -249,18 +250,21 @@ class _Buckets(TypedDict):
     num_buckets: int
 
 
-def _buckets(clustering: Clustering | None, columns: Sequence[Column]) -> _Buckets:
+def _buckets(
+    session: AcidSession, clustering: Clustering | None, columns: Sequence[Column]
+) -> _Buckets:
     """Return the bucket columns and the number of buckets; none without CLUSTERED BY."""
     if clustering is None:
         return {"bucket_columns": (), "num_buckets": 0}
-    names = tuple(name.lower() for name in clustering.columns)
-    known = [c.name.lower() for c in columns]
+    key = name_key(session.spark)
+    known = {key(c.name): c.name for c in columns}
+    names = tuple(known.get(key(name), name) for name in clustering.columns)
     for name in names:
-        if name not in known:
+        if key(name) not in known:
             raise AcidAnalysisError(
                 "COLUMN_NOT_FOUND",
                 f"CLUSTERED BY names {name}, which is not stored in files: choose among "
-                f"{', '.join(known)}",
+                f"{', '.join(known.values())}",
                 {"colName": quoted_name([name])},
             )
         if names.count(name) > 1:

@@ -6,7 +6,6 @@ import json
 import logging
 import time
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -16,7 +15,9 @@ from pyspark.sql.catalog import Table as CatalogTable
 
 from acidsql import bridge
 from acidsql.commands import result
+from acidsql.commands.definitions import check_unique
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
+from acidsql.format.identifiers import lowered
 from acidsql.metastore import changes, failures
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import (
@@ -203,7 +204,7 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     snapshot = latest_snapshot(session)
     frame = bridge.frame_of(session.spark, snapshot.plan_of(found))
     place = None if statement.temporary else qualified(session, statement.name)
-    if statement.or_replace and (place or ("", statement.name[-1].lower())) in snapshot.views:
+    if statement.or_replace and (place or ("", lowered(statement.name[-1]))) in snapshot.views:
         raise AcidAnalysisError(
             "RECURSIVE_VIEW",
             f"{'.'.join(statement.name)} would read itself: use another name",
@@ -213,14 +214,7 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     if statement.columns is not None:
         columns = _view_columns(session, statement.text, statement.columns)
         frame = as_declared(frame, columns)
-    taken = Counter(name.lower() for name in frame.columns)
-    for name, count in taken.items():
-        if count > 1:
-            raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS",
-                f"the view has two columns {name}: rename one of them",
-                {"columnName": quoted_name([name])},
-            )
+    check_unique(frame.columns, "the view")
     view = Table(
         database="",
         name=statement.name[-1],
@@ -254,7 +248,7 @@ def _view_columns(session: AcidSession, text: str, span: Span) -> tuple[Column, 
 
 def _local_names(temporary: Iterable[Name]) -> list[str]:
     """Return the names of temporary views that are not qualified by a database, sorted."""
-    return sorted(name[0].lower() for name in temporary if len(name) == 1)
+    return sorted(lowered(name[0]) for name in temporary if len(name) == 1)
 
 
 def _names_own(session: AcidSession, statement: CreateView) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,8 +18,10 @@ from pyspark.sql.types import (
 from acidsql import bridge
 from acidsql.compaction.cleaner import RETENTION_PROPERTY
 from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.format.identifiers import folded, lowered
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.acid_file import CODECS, IS_DELETED_COLUMN, ROW_ID_COLUMN, read_name
+from acidsql.schema.columns import types_in
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import orc_codec
 from acidsql.storage.staging import ORC_COMPRESS
@@ -122,6 +123,31 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
     )
 
 
+def check_unique(names: Sequence[str], owner: str, what: str = "columns") -> None:
+    """Refuse names of columns of which two are the same to Spark or to Hive, whatever
+    ``spark.sql.caseSensitive`` is: in a Hive table they cannot differ by case alone.
+
+    Args:
+        owner: of the columns, for the message.
+        what: are named.
+
+    Raises:
+        AcidAnalysisError: COLUMN_ALREADY_EXISTS.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        keys = {lowered(name), folded(name)}
+        other = next((seen[key] for key in sorted(keys) if key in seen), None)
+        if other is not None:
+            both = f"{other} and {name}, which differ by case alone" if other != name else name
+            raise AcidAnalysisError(
+                "COLUMN_ALREADY_EXISTS",
+                f"{owner} has two {what} {both}: rename one of them",
+                {"columnName": quoted_name([name])},
+            )
+        seen |= dict.fromkeys(keys, name)
+
+
 def check_columns(
     session: AcidSession, columns: Sequence[Column], partition_columns: Sequence[Column]
 ) -> None:
@@ -131,14 +157,13 @@ def check_columns(
         AcidAnalysisError: COLUMN_ALREADY_EXISTS, RESERVED_COLUMN_NAME, MISSING_COLUMNS,
             INVALID_PARTITION_COLUMN_DATA_TYPE, INVALID_DEFAULT_VALUE, UNSUPPORTED_FEATURE.
     """
-    names = [c.name.lower() for c in [*columns, *partition_columns]]
-    for name, number in Counter(names).items():
-        if number > 1:
-            raise AcidAnalysisError(
-                "COLUMN_ALREADY_EXISTS",
-                f"the table has two columns {name}: rename one of them",
-                {"columnName": quoted_name([name])},
-            )
+    every = [*columns, *partition_columns]
+    check_unique([c.name for c in every], "the table")
+    for column in every:
+        for nested in types_in(bridge.parse_type(session.spark, column.type)):
+            if isinstance(nested, StructType):
+                check_unique(nested.names, f"a struct in {column.name}", "fields")
+    names = [c.key for c in every]
     if ROW_ID_COLUMN in names:
         raise AcidAnalysisError(
             "RESERVED_COLUMN_NAME",
@@ -149,7 +174,7 @@ def check_columns(
             "RESERVED_COLUMN_NAME",
             f"{IS_DELETED_COLUMN} tells whether a row was deleted: choose another name",
         )
-    cut = [read_name(c.name.lower()) for c in columns]
+    cut = [read_name(c.stored_name) for c in columns]
     if "" in cut or len(set(cut)) < len(cut):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.COLUMN_NAME",

@@ -11,12 +11,14 @@ from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.partitions import the_one
 from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.metastore.table_statistics import column_named
 from acidsql.planning.name_resolution import find, known_to_spark, qualified
 from acidsql.planning.statement import latest_snapshot
 from acidsql.schema.columns import declared_type
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.settings import name_key
 from acidsql.syntax import show_statements
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
@@ -119,8 +121,9 @@ def _heading(text: str) -> _Row:
 
 
 def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str) -> DataFrame:
+    key = name_key(session.spark)
     for name, data_type, comment in described(session, table):
-        if name.lower() == wanted.lower():
+        if key(name) == key(wanted):
             rows = [("col_name", wanted), ("data_type", data_type), ("comment", comment or "NULL")]
             if mode != "plain":
                 rows += _column_statistics(session, table, name)
@@ -144,9 +147,9 @@ def _column_statistics(session: AcidSession, table: Table, name: str) -> list[tu
     """
     kept = None
     if table.table_type is TableType.MANAGED:
-        of_table = session.metastore.statistics(table, None, [name])
+        of_table = session.metastore.statistics(table, None, [lowered(name)])
         if of_table is not None and of_table.is_current:
-            kept = column_named(of_table.columns, name)
+            kept = column_named(of_table.columns, lowered(name))
     values = {
         "min": kept and kept.minimum,
         "max": kept and kept.maximum,

@@ -18,7 +18,7 @@ from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.scan.time_zones import to_file_zone, zone_of_columns
 from acidsql.schema.acid_file import KEYS, event_schema
-from acidsql.schema.columns import data_schema, has_timestamp, partition_schema
+from acidsql.schema.columns import data_schema, file_schema, has_timestamp, partition_schema
 from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
@@ -62,8 +62,11 @@ class WriteSchema:
 
     @property
     def row(self) -> StructType:
-        """Type of an event's ``row``: the columns in files, without metadata, all nullable."""
-        schema: StructType = event_schema(self.data)["row"].dataType
+        """Type of an event's ``row``: the columns in files, with their names there and without
+        metadata, all nullable.
+        """
+        in_files = file_schema(self.session.spark, self.table)
+        schema: StructType = event_schema(in_files)["row"].dataType
         return StructType().fromJson(schema.jsonValue())
 
     def stored(self, rows: DataFrame, values: Sequence[str], bucket: str) -> DataFrame:

@@ -18,6 +18,7 @@ from acidsql.commands.load import check_files
 from acidsql.commands.new_table import check_empty, filling, new_table_name
 from acidsql.commands.partitions import full_values
 from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
+from acidsql.format.identifiers import lowered
 from acidsql.format.names import (
     delta_name,
     is_hidden,
@@ -163,10 +164,10 @@ def _shape(session: AcidSession, table: Table) -> dict[str, str]:
     """Return in words what must be equal in two tables with the same files."""
 
     def typed(columns: Sequence[Column]) -> str:
-        parsed = {c.name: bridge.parse_type(session.spark, c.type) for c in columns}
-        return ", ".join(f"{name} {kind.simpleString()}" for name, kind in parsed.items())
+        parsed = {c.stored_name: bridge.parse_type(session.spark, c.type) for c in columns}
+        return ", ".join(f"{name} {lowered(kind.simpleString())}" for name, kind in parsed.items())
 
-    buckets = f"{', '.join(table.bucket_columns)} in {table.num_buckets}"
+    buckets = f"{', '.join(map(lowered, table.bucket_columns))} in {table.num_buckets}"
     return {
         "columns": typed(table.columns),
         "partition columns": typed(table.partition_columns),

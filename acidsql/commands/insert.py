@@ -10,6 +10,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteResult, WriteSchema, executing
 from acidsql.commands.partitions import matching
+from acidsql.format.identifiers import folded
 from acidsql.format.names import (
     METADATA_FILE,
     TRUNCATED_CONTENT,
@@ -244,11 +245,11 @@ def static_values(session: AcidSession, table: Table, statement: Insert) -> tupl
     if not shape.partitions.fields:
         return ()
     given = dict(statement.partition.values) if statement.partition else {}
-    literals = {name.lower(): text for name, text in given.items()}
-    if any(literals.get(f.name.lower()) is None for f in shape.partitions.fields):
+    literals = {folded(name): text for name, text in given.items()}
+    if any(literals.get(folded(f.name)) is None for f in shape.partitions.fields):
         return None
     typed = [
-        f"CAST({literals[f.name.lower()]} AS {bridge.type_sql(session.spark, f.dataType)})"
+        f"CAST({literals[folded(f.name)]} AS {bridge.type_sql(session.spark, f.dataType)})"
         for f in shape.partitions.fields
     ]
     texts = shape.texts(typed)

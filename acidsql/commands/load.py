@@ -13,6 +13,7 @@ from acidsql.commands.partitions import full_values
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.commands.type_widening import convertible
 from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
+from acidsql.format.identifiers import lowered
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail
 from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
@@ -183,7 +184,7 @@ def _check_columns(session: AcidSession, table: Table, source: str, found: Struc
     """Refuse a file without the table's columns in their order; the last ones may be missing."""
     expected = data_schema(session.spark, table).fields
     fits = len(found.fields) <= len(expected) and all(
-        have.name.lower() == want.name.lower()
+        lowered(have.name) == lowered(want.name)
         and (
             have.dataType.simpleString().lower() == want.dataType.simpleString().lower()
             or convertible(have.dataType, want.dataType)

@@ -10,9 +10,11 @@ from pyspark.sql.types import StructField
 from acidsql import bridge
 from acidsql.commands.partition_normalization import VALUE, typed, usual
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
+from acidsql.format.identifiers import folded
 from acidsql.metastore.model import Partition, Table
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.settings import name_key
 from acidsql.storage.staging import partition_text
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import PartitionFilter, PartitionSpec
@@ -62,8 +64,9 @@ def _column(session: AcidSession, table: Table, name: str) -> tuple[int, StructF
         AcidAnalysisError: PARTITIONS_NOT_FOUND.
     """
     fields = partition_schema(session.spark, table).fields
+    key = name_key(session.spark)
     for position, field in enumerate(fields):
-        if field.name.lower() == name.lower():
+        if key(field.name) == key(name):
             return position, field
     raise AcidAnalysisError(
         "PARTITIONS_NOT_FOUND",
@@ -213,7 +216,7 @@ def the_one(session: AcidSession, table: Table, spec: PartitionSpec) -> Partitio
         AcidLookupError: PARTITIONS_NOT_FOUND, there is none.
     """
     found = required(session, table, spec)
-    if len({name.lower() for name, _ in spec.values}) < len(table.partition_columns):
+    if len({folded(name) for name, _ in spec.values}) < len(table.partition_columns):
         raise AcidAnalysisError(
             "PARTITIONS_NOT_FOUND",
             f"{table.full_name} is partitioned by "

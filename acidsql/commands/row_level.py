@@ -13,6 +13,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteSchema
 from acidsql.commands.unique_inserts import UniqueInserts, unique_columns
+from acidsql.format.identifiers import folded
 from acidsql.limits import limits
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Table
@@ -287,7 +288,7 @@ def _value_names(shape: WriteSchema, prefix: str) -> list[str]:
 
 def _free_prefix(names: Iterable[str]) -> str:
     """Return a prefix with which none of the names begins."""
-    taken = [name.lower() for name in names]
+    taken = [folded(name) for name in names]
     prefix = "__acidsql"
     while any(name.startswith(prefix) for name in taken):
         prefix += "_"

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import result
 from acidsql.commands.partitions import matching
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Compaction, LockInfo
 from acidsql.planning.name_resolution import find_acid_table, qualified
 from acidsql.session.acid_session import AcidSession
@@ -159,7 +160,7 @@ def _meant(
     """Return the entries of the database, table or partitions that a statement names."""
     meant = list(entries)
     if statement.database is not None:
-        meant = [e for e in meant if e.database == statement.database[-1].lower()]
+        meant = [e for e in meant if e.database == lowered(statement.database[-1])]
     if statement.name is not None:
         name = qualified(session, statement.name)
         names = _partition_names(session, statement.name, statement.partition)

@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType, MapType
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, WriteConflictError
+from acidsql.format.identifiers import folded
 from acidsql.format.names import AcidDirectory
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.comparison import TableName
@@ -42,8 +43,8 @@ def unique_columns(session: AcidSession, table: Table) -> tuple[str, ...]:
             "tell which rows others insert at the same time: ALTER TABLE … UNSET TBLPROPERTIES "
             f"('{UNIQUE_PROPERTY}'), and run its MERGEs one after the other",
         )
-    declared = {c.name.lower(): c for c in (*table.columns, *table.partition_columns)}
-    names = [name.strip().lower() for name in text.split(",")]
+    declared = {c.key: c for c in (*table.columns, *table.partition_columns)}
+    names = [folded(name.strip()) for name in text.split(",")]
     for name in names:
         column = declared.get(name)
         if column is None or not _can_be_compared(bridge.parse_type(session.spark, column.type)):

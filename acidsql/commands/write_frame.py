@@ -15,12 +15,14 @@ from acidsql import bridge
 from acidsql.commands import create, events, result, row_level
 from acidsql.commands.insert import insert, prepared_insert, query
 from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.format.identifiers import folded
 from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.name_resolution import CATALOG
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.settings import name_key
 from acidsql.syntax import parse
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering, Name, PartitionSpec, Span
@@ -196,7 +198,7 @@ def _insert_of(
     a PARTITION clause only before columns without a value, and under some settings not every
     string.
     """
-    given = _by_column(table, partitions or {})
+    given = _by_column(session, table, partitions or {})
     place = _by_name if by_name else _by_position
     placed = place(table, frame, _columns(session, table, given))
     values = [(name, bridge.literal_sql(session.spark, value)) for name, value in given.items()]
@@ -207,18 +209,21 @@ def _insert_of(
         yield replace(statement, partition=PartitionSpec(values=tuple(values)) if values else None)
 
 
-def _by_column(table: Table, partitions: Mapping[str, object]) -> dict[str, object]:
+def _by_column(
+    session: AcidSession, table: Table, partitions: Mapping[str, object]
+) -> dict[str, object]:
     """Return values of partition columns by their names as the table spells them."""
-    spelled = {c.name.lower(): c.name for c in table.partition_columns}
+    key = name_key(session.spark)
+    spelled = {key(c.name): c.name for c in table.partition_columns}
     for name in partitions:
-        if name.lower() not in spelled:
+        if key(name) not in spelled:
             raise AcidAnalysisError(
                 "NON_PARTITION_COLUMN",
                 f"{name} is no partition column of {table.full_name}: its partition columns are "
                 f"{', '.join(spelled.values()) or 'none'}",
                 {"columnName": quoted_name([name])},
             )
-    return {spelled[name.lower()]: value for name, value in partitions.items()}
+    return {spelled[key(name)]: value for name, value in partitions.items()}
 
 
 def _columns(session: AcidSession, table: Table, values: Mapping[str, object]) -> dict[str, Column]:
@@ -234,9 +239,9 @@ def _columns(session: AcidSession, table: Table, values: Mapping[str, object]) -
 
 def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
     """Add columns with partition values to a DataFrame."""
-    taken = {name.lower() for name in frame.columns}
+    taken = {folded(name) for name in frame.columns}
     for name in values:
-        if name.lower() in taken:
+        if folded(name) in taken:
             raise AcidAnalysisError(
                 "STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",
                 f"the DataFrame has the partition column {name} of {table.full_name}, whose value "

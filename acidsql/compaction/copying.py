@@ -37,7 +37,7 @@ from acidsql.scan.directories import (
 )
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema.acid_file import event_schema
-from acidsql.schema.columns import data_schema
+from acidsql.schema.columns import file_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import NO_EVENTS, distinct, write_buckets
 from acidsql.storage.filesystem import FilePart, child
@@ -100,7 +100,7 @@ def merge_few_deletes(
     if but_of is not None:
         events = events.filter(pc.field("write_id") != but_of)
     if len(events):
-        row = event_schema(data_schema(session.spark, snapshot.table))["row"].dataType
+        row = event_schema(file_schema(session.spark, snapshot.table))["row"].dataType
         unique = distinct(events)
         write_buckets(session.files, staged, unique, row, codec(snapshot.table))
     return True

@@ -10,11 +10,11 @@ from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.metastore.model import Table
 from acidsql.scan.plan import FIELD
 from acidsql.schema.acid_file import event_schema
-from acidsql.schema.columns import data_schema
+from acidsql.schema.columns import file_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import put_bucket_files, write_at_place
-from acidsql.storage.staging import BUCKET_COLUMN, file_schema, write_buckets
+from acidsql.storage.staging import BUCKET_COLUMN, bucket_file_schema, write_buckets
 
 
 def write_buckets_of(
@@ -33,7 +33,7 @@ def write_buckets_of(
         staged: directory to write; it is not created if there are no events.
         anew: directory for the write job.
     """
-    row = data_schema(session.spark, table)
+    row = file_schema(session.spark, table)
     schema = event_schema(row)
     columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
     own_row = [] if deletes else [F.col(f"{FIELD}{i}") for i in range(len(row.fields))]
@@ -41,7 +41,7 @@ def write_buckets_of(
     placed = events.select(*columns, *own_row, bucket).repartition(BUCKET_COLUMN)
     own = StructType(placed.schema.fields[len(columns) : -1])
     written = write_buckets(
-        placed, child(anew, staged.rpartition("/")[2]), file_schema(table, row, own)
+        placed, child(anew, staged.rpartition("/")[2]), bucket_file_schema(table, row, own)
     )
     if not written:
         return

@@ -17,6 +17,7 @@ from pyspark.sql.types import (
 
 from acidsql.copies.report import ColumnReport
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import folded, lowered
 from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN, read_name
 from acidsql.schema.columns import has_type, is_refused
 from acidsql.schema.spark_limits import has_dates_in_map_keys
@@ -39,15 +40,16 @@ def plan_columns(
         partition_columns: names of those that become partition columns.
         type_text: returns the SQL of a type.
     """
-    lowered = [field.name.lower() for field in schema.fields]
-    partitions = {name.lower() for name in partition_columns}
-    cut = [read_name(name) for name in lowered if name not in partitions]
-    stored = bool(set(lowered) - partitions)
+    names = [lowered(field.name) for field in schema.fields]
+    keys = [folded(field.name) for field in schema.fields]
+    partitions = {lowered(name) for name in partition_columns}
+    cut = [read_name(name) for name in names if name not in partitions]
+    stored = bool(set(names) - partitions)
     reports = []
     for field in schema.fields:
-        name = field.name.lower()
+        name = lowered(field.name)
         reason = _reason(field, type_text, is_partition=name in partitions)
-        if lowered.count(name) > 1:
+        if names.count(name) > 1 or keys.count(folded(field.name)) > 1:
             reason = "another column differs from it in case alone"
         elif name not in partitions and cut.count(read_name(name)) > 1:
             reason = "its name differs from another one only after a backtick"
@@ -66,7 +68,7 @@ def plan_columns(
 
 def _reason(field: StructField, type_text: TypeText, *, is_partition: bool) -> str | None:
     """Return why a column cannot be one of an ACID table, None if it can."""
-    name = field.name.lower()
+    name = lowered(field.name)
     if name in _RESERVED:
         return "the name is reserved"
     if not read_name(name):

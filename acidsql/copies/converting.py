@@ -25,7 +25,8 @@ from acidsql.copies.sources import (
     open_source,
 )
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.model import Table
+from acidsql.format.identifiers import folded
+from acidsql.metastore.model import Column, Table
 from acidsql.planning.name_resolution import find_acid_table, qualified
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import property_list
@@ -227,19 +228,19 @@ def _target_partitions(
     source: Source, frame: DataFrame, asked: Sequence[str] | None, target: Table | None
 ) -> tuple[str, ...]:
     """Return the names of the partition columns of the target."""
-    known = {name.lower(): name for name in frame.columns}
+    known = {folded(name): name for name in frame.columns}
     if target is not None:
         own = tuple(column.name for column in target.partition_columns)
-        if asked is not None and [name.lower() for name in asked] != [n.lower() for n in own]:
+        if asked is not None and list(map(folded, asked)) != list(map(folded, own)):
             raise _no_partitions(f"{target.full_name} is partitioned by {', '.join(own) or 'none'}")
-        return tuple(known.get(name.lower(), name) for name in own)
+        return tuple(known.get(folded(name), name) for name in own)
     if asked is None:
         names = source.partition_columns
-        return tuple(known[name.lower()] for name in names if name.lower() in known)
+        return tuple(known[folded(name)] for name in names if folded(name) in known)
     for name in asked:
-        if name.lower() not in known:
+        if folded(name) not in known:
             raise _no_partitions(f"there is no column {name}: {', '.join(frame.columns)}")
-    return tuple(known[name.lower()] for name in asked)
+    return tuple(known[folded(name)] for name in asked)
 
 
 def _no_partitions(reason: str) -> AcidAnalysisError:
@@ -255,23 +256,31 @@ def _as_in_target(
     spark: SparkSession, columns: Sequence[ColumnReport], target: Table
 ) -> tuple[ColumnReport, ...]:
     """Refuse columns that the target does not have, or has with another type."""
-    own = {c.name.lower(): c.type for c in (*target.columns, *target.partition_columns)}
+    own = {c.key: c for c in (*target.columns, *target.partition_columns)}
     reports = []
     for column in columns:
-        declared = own.pop(column.name.lower(), None)
+        found = own.pop(folded(column.name), None)
         reason = None
-        if declared is None:
+        if found is None:
             reason = f"{target.full_name} has no such column"
-        elif column.target is not None and bridge.parse_type(spark, declared) != bridge.parse_type(
-            spark, column.target
-        ):
-            reason = f"{target.full_name} has it as {declared}"
+        elif not _is_of(spark, column, found):
+            reason = f"{target.full_name} has it as {found.type}"
         reports.append(column if reason is None else replace(column, target=None, note=reason))
     reports += [
-        ColumnReport(name=name, source="missing", target=None, note=f"the target has it as {kind}")
-        for name, kind in own.items()
+        ColumnReport(
+            name=c.name, source="missing", target=None, note=f"the target has it as {c.type}"
+        )
+        for c in own.values()
     ]
     return tuple(reports)
+
+
+def _is_of(spark: SparkSession, column: ColumnReport, declared: Column) -> bool:
+    """Return whether a column that is not refused has the type of the target's."""
+    if column.target is None:
+        return True
+    wanted, found = (bridge.parse_type(spark, text) for text in (declared.type, column.target))
+    return bool(wanted == found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from acidsql.copies.checksums import compare, fields_of
 from acidsql.copies.places import EXPORT_FORMATS, FILE_FORMATS, Place, parse_place
 from acidsql.copies.report import ColumnReport, CopyReport
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import folded
 from acidsql.planning.name_resolution import acid_table
 from acidsql.syntax.lexer import quote
 
@@ -55,19 +56,19 @@ def export(
     with api.working(spark) as session:
         found = acid_table(session, bridge.parse_name(spark, table))
     frame = api.table(spark, table, version=version, timestamp=timestamp)
-    known = {name.lower(): name for name in frame.columns}
+    known = {folded(name): name for name in frame.columns}
     asked = partition_by
     if asked is None:
-        asked = [c.name for c in found.partition_columns if c.name.lower() in known]
+        asked = [c.name for c in found.partition_columns if c.key in known]
     for name in asked:
-        if name.lower() not in known:
+        if folded(name) not in known:
             raise AcidAnalysisError(
                 "INVALID_PARAMETER_VALUE",
                 f"{table} has no column {name}: partition_by takes some of "
                 f"{', '.join(frame.columns)}",
                 {"parameter": "partition_by"},
             )
-    columns = [known[name.lower()] for name in asked]
+    columns = [known[folded(name)] for name in asked]
     _write(frame, place, columns, options or {})
     written = _read(spark, place, frame)
     # A format without small integers has larger ones, with the same hashes.

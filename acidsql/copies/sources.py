@@ -30,6 +30,7 @@ from pyspark.sql.types import (
 
 from acidsql.copies.places import FILE_FORMATS, Place, reader_options
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import folded
 from acidsql.format.partitions import unescape
 from acidsql.storage.filesystem import FileSystem
 from acidsql.storage.weighted_groups import weighted_groups
@@ -222,14 +223,14 @@ def _open_files(
     found = _found_files(files, frame)
     base = files.qualify(above or place.name)
     keys = partition_keys(base, [path for path, _, _ in found])
-    known = {name.lower(): name for name in frame.columns}
+    known = {folded(name): name for name in frame.columns}
     return Source(
         spark=spark,
         place=place,
         options=options,
         version=None,
         frame=frame,
-        partition_columns=tuple(known[key.lower()] for key in keys if key.lower() in known),
+        partition_columns=tuple(known[folded(key)] for key in keys if folded(key) in known),
         pieces=tuple(Piece(path, size) for path, size, _ in found),
         fingerprint=_digest(found),
         # A path of one file is no directory to begin at.

@@ -22,6 +22,7 @@ from acidsql.datasource.reading import FilePart, file_parts, stripe_bytes
 from acidsql.errors import quoted_name
 from acidsql.format.changed_write_ids import ChangedWriteIds
 from acidsql.format.checkpoints import Checkpoint
+from acidsql.format.identifiers import folded
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
@@ -127,7 +128,7 @@ class ChangeTask:
             return
         found = list(every)
         if found:
-            known = {name.lower(): name for name in found[0].schema.names}
+            known = {folded(name): name for name in found[0].schema.names}
             told = paired(pa.Table.from_batches(found), form, known)
             yield from told.select(list(self.names)).to_batches()
 
@@ -243,7 +244,7 @@ class Changes:
         own, keys = self._names(names)
         form = replace(self._form, net=self._form.net or wanted.first is None)
         changed, snapshots = self._lists.between(self.table, wanted, None)
-        times = any(name.lower() == _NAMES[-1] for name in names)
+        times = any(folded(name) == _NAMES[-1] for name in names)
         commits = self._lists.commits(self.table, changed, with_times=times)
         columns = columns_of(self.table)
         read = Wanted(columns=columns, names=(*own, *keys), rows=None)
@@ -253,8 +254,8 @@ class Changes:
                 source=self._source, changes=snapshot, wanted=read, form=form, commits=commits
             )
             parts += self._parts(reader)
-        known = {name.lower(): name for name in (*own, *_NAMES)}
-        told = tuple(known[name.lower()] for name in names)
+        known = {folded(name): name for name in (*own, *_NAMES)}
+        told = tuple(known[folded(name)] for name in names)
         if form.keys and parts:
             return [ChangeTask(names=told, parts=tuple(parts))]
         return [ChangeTask(names=told, parts=(part,)) for part in parts]
@@ -267,7 +268,7 @@ class Changes:
                 that is not compared without Spark.
         """
         columns = columns_of(self.table)
-        wanted = [name for name in names if name.lower() not in _NAMES]
+        wanted = [name for name in names if folded(name) not in _NAMES]
         own = list(columns.chosen(wanted))
         keys = columns.chosen(self._form.keys)
         for name in keys:

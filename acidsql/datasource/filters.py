@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import datasource as spark_filters
 
+from acidsql.format.identifiers import folded
+
 KEEPS_PLANS = hasattr(spark_filters, "EqualTo")
 """Whether this PySpark has filters for data sources in Python, and keeps what it has planned for
 the first query of a relation: from 4.1 on.
@@ -51,8 +53,8 @@ def _expression(one: Any, schema: pa.Schema) -> pc.Expression | None:
         return None
     (name,) = one.attribute
     # Fields of the same name in another case are not told apart by tables.
-    names = {known.lower(): known for known in schema.names}
-    found = names.get(name.lower())
+    names = {folded(known): known for known in schema.names}
+    found = names.get(folded(name))
     if found is None:
         return None
     column, data_type = pc.field(found), schema.field(found).type

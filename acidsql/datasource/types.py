@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 from acidsql.arrow_reader.arrays import array_of, numbers_of
 from acidsql.arrow_reader.calendars import Numbers
 from acidsql.arrow_reader.columns import ROW_ID, TableColumns
+from acidsql.format.identifiers import folded
 from acidsql.scan.change_form import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from acidsql.streaming.column_types import ColumnType
 from acidsql.syntax.lexer import quote
@@ -53,10 +54,10 @@ def change_names(columns: TableColumns, names: Sequence[str] | None) -> tuple[st
     """
     if names is None:
         return (*columns.names, *_CHANGE_DDL)
-    own = {name.lower(): name for name in _CHANGE_DDL}
-    columns.chosen([name for name in names if name.lower() not in own])
-    known = {**{name.lower(): name for name in columns.schema.names}, **own}
-    return tuple(known[name.lower()] for name in names)
+    own = {folded(name): name for name in _CHANGE_DDL}
+    columns.chosen([name for name in names if folded(name) not in own])
+    known = {**{folded(name): name for name in columns.schema.names}, **own}
+    return tuple(known[folded(name)] for name in names)
 
 
 def _column_ddl(columns: TableColumns, name: str) -> str:

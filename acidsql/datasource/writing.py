@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from acidsql.datasource.options import SourceOptions
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import folded
 from acidsql.format.names import is_hidden
 from acidsql.metastore.model import Table
 from acidsql.storage.local_disk import local_path
@@ -108,10 +109,10 @@ def staging_for(options: SourceOptions, names: Sequence[str]) -> Staging:
 
 def _check_names(table: Table, names: Sequence[str]) -> None:
     columns = (*table.columns, *table.partition_columns)
-    known = {column.name.lower() for column in columns}
-    given = {name.lower() for name in names}
-    unknown = [name for name in names if name.lower() not in known]
-    missing = [c.name for c in columns if c.default is not None and c.name.lower() not in given]
+    known = {column.key for column in columns}
+    given = {folded(name) for name in names}
+    unknown = [name for name in names if folded(name) not in known]
+    missing = [c.name for c in columns if c.default is not None and c.key not in given]
     if unknown:
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",

@@ -17,6 +17,7 @@ from acidsql.dbapi.cursor import Cursor
 from acidsql.dbapi.exceptions import InterfaceError, ProgrammingError, translated
 from acidsql.dbapi.many_rows import RowTemplate, row_template
 from acidsql.dbapi.typed_rows import Row, TypedRows, groups_of, typed_rows
+from acidsql.format.identifiers import folded
 from acidsql.planning.name_resolution import find_acid_table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.java import java_needed
@@ -227,11 +228,11 @@ class Connection:
             table = find_acid_table(session, statement.name)
         if table is None:
             return []
-        types = {c.name.lower(): c.type for c in (*table.columns, *table.partition_columns)}
+        types = {c.key: c.type for c in (*table.columns, *table.partition_columns)}
         given = statement.partition.values if statement.partition else ()
-        fixed = {name.lower() for name, value in given if value is not None}
+        fixed = {folded(name) for name, value in given if value is not None}
         names = statement.columns or [name for name in types if name not in fixed]
-        return [types.get(name.lower(), "") for name in names]
+        return [types.get(folded(name), "") for name in names]
 
     @contextmanager
     def _one_transaction(self, statement: Statement | None) -> Iterator[None]:

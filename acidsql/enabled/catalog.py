@@ -18,6 +18,7 @@ from acidsql.commands.transactions import refuse_writing_of_spark
 from acidsql.enabled.routing import is_routed, name_parts, named, named_table
 from acidsql.enabled.writer_settings import is_acid, is_transactional
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import CATALOG, already_exists, qualified
 from acidsql.session.acid_session import AcidSession, mirror_database
@@ -47,7 +48,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             if session is None:
                 return None
             if database is not None:
-                return session.metastore.find_table(database.lower(), name.lower())
+                return session.metastore.find_table(lowered(database), lowered(name))
             found = named(session, name)
             return found if found is not None and found.database else None
 
@@ -106,11 +107,11 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
     ) -> list[ListedTable]:
         """List tables and views of Spark and of the metastore, temporary views last."""
         own = self._listed(dbName, pattern)
-        taken = {table.name.lower() for table in own}
+        taken = {lowered(table.name) for table in own}
         others = [
             table
             for table in super().listTables(dbName, pattern)
-            if table.isTemporary or table.name.lower() not in taken
+            if table.isTemporary or lowered(table.name) not in taken
         ]
         return sorted([*own, *others], key=lambda table: (table.isTemporary, table.name))
 
@@ -244,7 +245,7 @@ def _columns(session: AcidSession, table: Table) -> list[Column]:
             "dataType": data_type,
             "nullable": name not in required,
             "isPartition": name in partitions,
-            "isBucket": name.lower() in table.bucket_columns,
+            "isBucket": name in table.bucket_columns,
             "isCluster": False,
         }
         rows.append(Column(**{field: known[field] for field in Column._fields}))

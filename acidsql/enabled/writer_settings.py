@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from acidsql.commands.write_frame import NewTable
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import folded
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.session.settings import makes_acid_tables
 from acidsql.syntax.nodes import Clustering, Name
@@ -81,9 +82,8 @@ def check_save(settings: WriterSettings, table: Table) -> None:
             f"partitionBy({', '.join(settings.partitioned_by)})",
             f"it is partitioned by {', '.join(columns) or 'nothing'}; leave partitionBy out",
         )
-    if settings.buckets and (settings.buckets, list(map(str.lower, settings.bucketed_by))) != (
-        table.num_buckets,
-        list(map(str.lower, table.bucket_columns)),
+    if settings.buckets and not (
+        settings.buckets == table.num_buckets and _same(settings.bucketed_by, table.bucket_columns)
     ):
         raise _unsupported(
             "BUCKET_BY", table, "bucketBy", "it has other buckets; leave bucketBy out"
@@ -236,7 +236,7 @@ def _method(feature: str) -> str:
 
 
 def _same(given: Sequence[str], columns: Sequence[str]) -> bool:
-    return [name.lower() for name in given] == [name.lower() for name in columns]
+    return list(map(folded, given)) == list(map(folded, columns))
 
 
 def _unsupported(feature: str, table: Table, what: str, reason: str) -> AcidAnalysisError:

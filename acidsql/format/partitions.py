@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from acidsql.errors import FormatError
+from acidsql.format.identifiers import lowered
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
@@ -44,7 +45,7 @@ def partition_name(columns: Sequence[str], values: Sequence[str]) -> str:
     """
     pairs = zip(columns, values, strict=True)
     return "/".join(
-        f"{escape(column.lower())}={escape(value or DEFAULT_PARTITION)}" for column, value in pairs
+        f"{escape(lowered(column))}={escape(value or DEFAULT_PARTITION)}" for column, value in pairs
     )
 
 

@@ -24,7 +24,7 @@ from acidsql.scan.directories import insert_directories
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_zone, zone_of_columns
-from acidsql.schema.columns import data_schema
+from acidsql.schema.columns import data_schema, file_schema
 from acidsql.schema.spark_limits import has_maps_of_nested, has_nested_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
@@ -57,7 +57,8 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
     table = snapshot.table
     schema = data_schema(session.spark, table)
     is_text = table.file_format is FileFormat.TEXT
-    stored = StructType([StructField(f.name, f.dataType) for f in schema.fields])
+    in_files = file_schema(session.spark, table)
+    stored = StructType([StructField(f.name, f.dataType) for f in in_files.fields])
     scanned = _scanned(session, snapshot)
     record.files, record.bytes = len(scanned), sum(file.size for file in scanned)
     if table.file_format is FileFormat.ORC and has_maps_of_nested(stored):
@@ -76,7 +77,7 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
         frame = frame.select("*", split.alias(_FIELDS))
         values = _from_text(session, table, schema)
     else:
-        values = [F.col(quote(f.name)) for f in schema.fields]
+        values = [F.col(quote(f.name)) for f in stored.fields]
     if table.file_format is FileFormat.ORC and not as_stored:
         zone = zone_of_columns(session, table.columns)
         pairs = zip(values, schema.fields, strict=True)

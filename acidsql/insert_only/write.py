@@ -72,6 +72,8 @@ def write_insert_only(
         placed = rows
     if table.file_format is FileFormat.TEXT:
         placed = placed.select(_line(session, table).alias("value"), *parts)
+    elif any(c.name != c.stored_name for c in table.columns):
+        placed = placed.toDF(*[c.stored_name for c in table.columns], *parts)
     save(placed, staging, path, _WRITERS[table.file_format], _writer_options(table), parts)
 
 

@@ -12,8 +12,8 @@ from acidsql.errors import (
     WriteConflictError,
     quoted_name,
 )
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Operation, Table
-from acidsql.metastore.names import lowered
 
 # Condition of a call that the metastore did not get, as it did not take who was calling.
 NOT_ASKED = "METASTORE_AUTHENTICATION"

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from acidsql.format.identifiers import folded, lowered
 from acidsql.format.partitions import partition_name
 from acidsql.metastore.moments import ChangeRange, Moment
 
@@ -106,7 +107,10 @@ class CompactionState(StrEnum):
 class Column:
     """Column of a table.
 
+    No two columns of a table differ by case alone (``stored_name``, ``key``).
+
     Attributes:
+        name: as it was written, and as Spark shows it.
         type: type as Spark and Hive write it (``decimal(10,2)``, ``struct<a:int>``).
         default: SQL text of the DEFAULT, or None.
     """
@@ -117,14 +121,25 @@ class Column:
     default: str | None = None
     comment: str | None = None
 
+    @property
+    def stored_name(self) -> str:
+        """Name in lower case, as Hive, the files and the directories of partitions have it."""
+        return lowered(self.name)
+
+    @property
+    def key(self) -> str:
+        """Name by which the columns of a table are told apart, whatever their case."""
+        return folded(self.name)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Table or view of the catalog. Names of databases, tables and columns are in lower case, as in
-    Hive.
+    """Table or view of the catalog. Its name and that of its database are in lower case, as in
+    Hive; its columns have the names that were written.
 
     Attributes:
-        bucket_columns: columns of CLUSTERED BY; a row goes to the file that their hash chooses.
+        bucket_columns: names of the columns of CLUSTERED BY; a row goes to the file that their hash
+            chooses.
         num_buckets: number of buckets of CLUSTERED BY; 0 means that the table is not bucketed.
         serde_properties: delimiters of text files (``field.delim``), for an insert-only table.
         created: seconds since 1970.

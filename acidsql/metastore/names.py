@@ -1,18 +1,13 @@
-"""Names of metastores, and the spelling of names in them: databases, tables and columns in lower
-case, as in Hive.
-"""
+"""Names of metastores, and the names of objects in them."""
 
 from __future__ import annotations
+
+from acidsql.format.identifiers import lowered
 
 # File of an embedded metastore, beside the warehouse, where none is named.
 METASTORE_FILE = "acidsql_metastore.sqlite"
 # Begins the address of a Hive Metastore.
 THRIFT = "thrift://"
-
-
-def lowered(name: str) -> str:
-    """Return the name of a database, table or column in lower case, as the metastore keeps it."""
-    return name.lower()
 
 
 def partition_name(name: str | None) -> str | None:
@@ -25,7 +20,7 @@ def partition_name(name: str | None) -> str | None:
         return None
     # Hive's Warehouse.makePartName escapes '/' and '=' in names and values, so the split is exact.
     pairs = (part.partition("=") for part in name.split("/"))
-    return "/".join(column.lower() + equals + value for column, equals, value in pairs)
+    return "/".join(lowered(column) + equals + value for column, equals, value in pairs)
 
 
 def object_name(database: str, table: str, partition: str | None) -> str:

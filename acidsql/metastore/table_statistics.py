@@ -11,7 +11,7 @@ class ColumnStatistics:
     """Statistics of a column.
 
     Attributes:
-        name: of the column.
+        name: of the column, in lower case.
         nulls: number of rows in which it is NULL.
         distinct: estimate of the number of its distinct values; None where it is not kept.
         minimum: lowest value as Spark casts it to STRING, of a timestamp in UTC; None for types

@@ -6,6 +6,7 @@ from collections.abc import Container, Sequence
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Table, TableType
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
@@ -24,17 +25,17 @@ def qualified(
         database: of ``spark_catalog``, to which a name in the text of a view belongs; None stands
             for the session's current one.
     """
-    names = [p.lower() for p in parts]
+    names = list(map(lowered, parts))
     catalog = session.spark.catalog
     if len(names) == 3 and names[0] == CATALOG:
         return names[1], names[2]
     if database is not None and len(names) <= 2:
-        return (database.lower(), names[0]) if len(names) == 1 else (names[0], names[1])
+        return (lowered(database), names[0]) if len(names) == 1 else (names[0], names[1])
     if len(names) > 2 or catalog.currentCatalog() != CATALOG:
         return None
     if len(names) == 2:
         return names[0], names[1]
-    return catalog.currentDatabase().lower(), names[0]
+    return lowered(catalog.currentDatabase()), names[0]
 
 
 def find(
@@ -81,7 +82,7 @@ def names_temp_view(
     session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
 ) -> bool:
     """Return whether a name refers to a temporary view, one of ``temporary`` if that is given."""
-    known = temporary is None or len(parts) > 1 or parts[0].lower() in temporary
+    known = temporary is None or len(parts) > 1 or lowered(parts[0]) in temporary
     return known and bridge.is_temp_view(session.spark, parts)
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
+from acidsql.format.identifiers import folded
 
 # Path to a reference to a table: its position among the references of the statement, preceded by
 # the positions of the views that contain it, the outermost first.
@@ -76,8 +77,8 @@ def identity(relation: bridge.FileRelation) -> int:
 
 
 def partition_names(relation: bridge.FileRelation) -> set[str]:
-    """Return the names of a placeholder's partition columns, in lower case."""
-    return {name.lower() for name in relation.partitions}
+    """Return the keys of a placeholder's partition columns (``Column.key``)."""
+    return {folded(name) for name in relation.partitions}
 
 
 def filters(

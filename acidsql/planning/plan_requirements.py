@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from acidsql import bridge
+from acidsql.format.identifiers import folded
 from acidsql.planning.placeholder_relations import (
     Occurrence,
     filters,
@@ -48,7 +49,7 @@ class PlanRequirements:
         count_only: occurrences of which the number of rows alone is required.
         distinct_partitions_only: occurrences of which the partition columns alone are required,
             each combination of values once.
-        columns: names of the columns that are required of an occurrence, in lower case; one of
+        columns: keys of the columns that are required of an occurrence (``Column.key``); one of
             which all are required is left out.
     """
 
@@ -155,7 +156,7 @@ def _down(
 
 
 def _names_referred_to(nodes: Iterable[bridge.PlanNode]) -> frozenset[str]:
-    return frozenset(name.lower() for node in nodes for name in node.references.values())
+    return frozenset(folded(name) for node in nodes for name in node.references.values())
 
 
 def _counted(aggregates: Iterable[bridge.PlanNode]) -> Iterator[bridge.FileRelation]:
@@ -180,7 +181,7 @@ def _distinct_partitions(
         above, leaf = _down(node, ("Project", "Filter"))
         if leaf.relation is None or not node.is_deterministic:
             continue
-        names = {i: name.lower() for n in above for i, name in n.references.items()}
+        names = {i: folded(name) for n in above for i, name in n.references.items()}
         required = {names[i] for i in leaf.relation.columns if i in names}
         if not required or not required <= partition_names(leaf.relation):
             continue

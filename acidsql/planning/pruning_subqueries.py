@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from acidsql import bridge
+from acidsql.format.identifiers import folded
 from acidsql.limits import limits
 from acidsql.planning.placeholder_relations import (
     Occurrence,
@@ -116,7 +117,7 @@ def comparison(
         None if other columns than partition columns are compared, or a subquery is not scalar or
         cannot be run ahead.
     """
-    columns = {name.lower() for name in condition.columns}
+    columns = {folded(name) for name in condition.columns}
     if not columns or not columns <= partition_names(relation):
         return None
     values: list[tuple[bridge.Expression, Query]] = []

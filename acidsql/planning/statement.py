@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import bridge
 from acidsql.deferred_signals import DeferredSignals, Interruptible
+from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
 from acidsql.limits import limits
@@ -258,7 +259,7 @@ class StatementSnapshot:
         return self._rows(table, required, for_pruning=True)
 
     def _view(self, view: Table, occurrence: Occurrence, relation_of: RelationOf) -> DataFrame:
-        self.views.add((view.database, view.name.lower()))
+        self.views.add((view.database, lowered(view.name)))
         temporary = json.loads(view.properties.get(VIEW_TEMPORARY, "[]"))
         database = view.properties[VIEW_DATABASE]
         make_database_known(self.session, database)

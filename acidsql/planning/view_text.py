@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from acidsql import bridge
+from acidsql.format.identifiers import lowered
 from acidsql.planning.name_resolution import CATALOG
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax.lexer import quote
@@ -28,7 +29,7 @@ def qualify_functions(session: AcidSession, text: str, database: str) -> str:
     places = {
         start
         for name, start in bridge.unqualified_functions(plan)
-        if name.lower() in persistent and not bridge.is_session_function(spark, name)
+        if lowered(name) in persistent and not bridge.is_session_function(spark, name)
     }
     for start in sorted(places, reverse=True):
         text = f"{text[:start]}{quote(CATALOG)}.{quote(database)}.{text[start:]}"

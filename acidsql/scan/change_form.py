@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.checkpoints import Checkpoint
+from acidsql.format.identifiers import folded
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore.model import Table, TableType
 from acidsql.metastore.protocol import Metastore
@@ -55,7 +56,7 @@ def check_has_changes(table: Table) -> None:
             f"{name} {why}: changes are told of tables with row ids",
             {"relationId": quoted_name(name.split("."))},
         )
-    names = {c.name for c in (*table.columns, *table.partition_columns)}
+    names = {c.key for c in (*table.columns, *table.partition_columns)}
     taken = sorted(names & {CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP})
     if taken:
         raise AcidAnalysisError(
@@ -66,13 +67,12 @@ def check_has_changes(table: Table) -> None:
 
 
 def keys_of(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Return columns of a table that identify rows, in lower case.
+    """Return columns of a table that identify rows, as the table spells them.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, one is no column.
     """
-    keys = tuple(k.strip().lower() for k in names)
-    missing = _no_column(table, keys)
+    keys, missing = _found(table, names)
     if missing is not None:
         raise invalid_changes(table, f"the key {missing!r} is no column of the table")
     return keys
@@ -87,8 +87,7 @@ def own_keys(table: Table) -> tuple[str, ...]:
     text = table.properties.get(KEYS_PROPERTY)
     if text is None:
         return ()
-    keys = tuple(k.strip().lower() for k in text.split(","))
-    missing = _no_column(table, keys)
+    keys, missing = _found(table, text.split(","))
     if missing is not None:
         raise AcidAnalysisError(
             "INVALID_TABLE_PROPERTY",
@@ -98,10 +97,12 @@ def own_keys(table: Table) -> tuple[str, ...]:
     return keys
 
 
-def _no_column(table: Table, keys: Sequence[str]) -> str | None:
-    """Return the first of some keys that is no column of a table; None if all are."""
-    names = {c.name.lower() for c in (*table.columns, *table.partition_columns)}
-    return next((key for key in keys if key not in names), None)
+def _found(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """Return the columns of a table that are named, and the first name of none; None if all are."""
+    known = {c.key: c.name for c in (*table.columns, *table.partition_columns)}
+    given = [name.strip() for name in names]
+    missing = next((name for name in given if folded(name) not in known), None)
+    return tuple(known[folded(name)] for name in given if folded(name) in known), missing
 
 
 def seen_at(metastore: Metastore, table: Table, text: str) -> ValidWriteIdList:

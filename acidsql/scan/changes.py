@@ -59,7 +59,7 @@ from acidsql.scan.record import ScanRecord
 from acidsql.scan.required_rows import RequiredRows
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema.acid_file import KEYS, ROW_ID_COLUMN
-from acidsql.schema.columns import data_schema
+from acidsql.schema.columns import file_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
@@ -258,7 +258,7 @@ class _Branches:
 
     @property
     def _row(self) -> StructType:
-        return data_schema(self.session.spark, self.changes.snapshot.table)
+        return file_schema(self.session.spark, self.changes.snapshot.table)
 
     def _all_places(self) -> Inserts:
         snapshot = self.changes.snapshot

@@ -65,7 +65,7 @@ def virtual_columns(table: Table) -> tuple[str, ...]:
     """
     if table.insert_only:
         return ()
-    own = {c.name for c in (*table.columns, *table.partition_columns)}
+    own = {c.key for c in (*table.columns, *table.partition_columns)}
     if IS_DELETED_COLUMN in own or table.changes is not None:
         return (ROW_ID_COLUMN,)
     return (ROW_ID_COLUMN, IS_DELETED_COLUMN)
@@ -106,11 +106,11 @@ def _made_columns(
     spark = session.spark
     data = []
     for field, stored in zip(schema_of(spark, columns).fields, columns, strict=True):
-        value = bridge.no_pushdown(spark, row_field(field.name), nullable=field.nullable)
+        value = bridge.no_pushdown(spark, row_field(stored.stored_name), nullable=field.nullable)
         value = to_zone(session, value, field.dataType, zone)
         value = with_blanks(value, bridge.parse_type(spark, stored.type))
         data.append(value.alias(field.name, metadata=field.metadata))
-    taken = {c.name.lower() for c in (*columns, *partition_columns)}
+    taken = {c.key for c in (*columns, *partition_columns)}
     prefix = ROW_ID_COLUMN
     while any(name.startswith(prefix) for name in taken):
         prefix += "_"

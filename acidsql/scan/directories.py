@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import VERSION
+from acidsql.format.identifiers import lowered
 from acidsql.format.names import (
     AcidDirectory,
     DirectoryKind,
@@ -106,7 +107,7 @@ def is_larger(snapshot: TableSnapshot, size: int) -> bool:
 
 def is_acid_file(tail: OrcTail) -> bool:
     """Return whether a file has the columns of an ACID file (``OrcInputFormat.isOriginal``)."""
-    return tuple(name.lower() for name, _ in tail.struct_fields()) == _ACID_COLUMNS
+    return tuple(lowered(name) for name, _ in tail.struct_fields()) == _ACID_COLUMNS
 
 
 def row_names(tail: OrcTail, path: str) -> tuple[str, ...]:

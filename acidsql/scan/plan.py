@@ -63,7 +63,7 @@ from acidsql.schema.acid_file import (
     row_field,
     row_of,
 )
-from acidsql.schema.columns import data_schema
+from acidsql.schema.columns import file_schema
 from acidsql.schema.spark_limits import has_maps_of_nested
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
@@ -163,7 +163,7 @@ def _all_rows(
     """Build projected scans of the rows in some places, with whether each was deleted."""
     snapshot = record.snapshot
     clean, dirty = inserts.split(deletes)
-    row = data_schema(session.spark, snapshot.table)
+    row = file_schema(session.spark, snapshot.table)
     used = usage_of(session, snapshot, inserts.directories, 0, record.required.columns)
     live = insert_events(session, record, clean, row, used)
     touched = insert_events(session, record, dirty, row, used)
@@ -231,7 +231,7 @@ def all_inserts(
         less_deleted: whether to leave out the deleted ones.
     """
     inserts = find_inserts(session, snapshot, insert_deltas(snapshot), originals=False)
-    row = data_schema(session.spark, snapshot.table)
+    row = file_schema(session.spark, snapshot.table)
     parts = insert_events(session, ScanRecord(snapshot=snapshot), inserts, row)
     if less_deleted:
         deletes = find_deletes(session, snapshot)
@@ -246,7 +246,7 @@ def all_inserts(
 def _flat_union(
     session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.UnresolvedPlan]
 ) -> DataFrame:
-    row = data_schema(session.spark, snapshot.table)
+    row = file_schema(session.spark, snapshot.table)
     fields = [row_field(f.name).alias(f"{FIELD}{i}") for i, f in enumerate(row.fields)]
     frames = [part.frame().select(*_EVENT_COLUMNS, *fields) for part in parts]
     return reduce(DataFrame.unionAll, frames)
@@ -260,7 +260,7 @@ def surviving_parts(
     """
     snapshot = record.snapshot
     clean, dirty = inserts.split(deletes)
-    row = data_schema(session.spark, snapshot.table)
+    row = file_schema(session.spark, snapshot.table)
     columns = record.required.columns
     used = usage_of(session, snapshot, inserts.directories, deletes.events, columns)
     by_join = dirty.is_empty or record.reads_deletes

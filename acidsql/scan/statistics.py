@@ -32,6 +32,7 @@ from pyspark.sql.types import (
 )
 
 from acidsql import bridge
+from acidsql.format.identifiers import folded
 from acidsql.limits import limits
 from acidsql.scan.directories import DataDirectory, file_tails
 from acidsql.scan.snapshot import TableSnapshot
@@ -118,7 +119,7 @@ def usage_of(
     Args:
         directories: with the snapshot's rows.
         events: number of delete events; each deletes one row, or one that is gone already.
-        columns: names of the columns that are used, in lower case; None for all.
+        columns: keys of the columns that are used (``Column.key``); None for all.
     """
     step = -(-len(directories) // limits().sampled_tails) or 1
 
@@ -157,7 +158,7 @@ def relative_width(
         partitions: partition columns, which are computed from the file of a row.
         columns: those that are used, None for all.
     """
-    used = [f for f in row.fields if columns is None or f.name.lower() in columns]
+    used = [f for f in row.fields if columns is None or folded(f.name) in columns]
     seen = default_size(event_schema(padded(StructType(used))))
     if partitions.fields:
         seen += _FILE_METADATA

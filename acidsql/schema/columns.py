@@ -113,8 +113,16 @@ def schema_of(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
 
 
 def data_schema(spark: SparkSession, table: Table) -> StructType:
-    """Return the schema of the columns that are stored in files."""
+    """Return the schema of the columns that are stored in files, with their names in Spark."""
     return schema_of(spark, table.columns)
+
+
+def file_schema(spark: SparkSession, table: Table) -> StructType:
+    """Return the schema of the columns that are stored in files, with their names there."""
+    fields = zip(table.columns, data_schema(spark, table).fields, strict=True)
+    return StructType(
+        [StructField(c.stored_name, f.dataType, f.nullable, f.metadata) for c, f in fields]
+    )
 
 
 def partition_schema(spark: SparkSession, table: Table) -> StructType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, invalid_setting
+from acidsql.format.identifiers import folded
 from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
 from acidsql.metastore.names import METASTORE_FILE, THRIFT
 from acidsql.metastore.tls import Tls
@@ -122,6 +123,14 @@ def hive_settings(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
     """Return settings of Hive from the session's or Hadoop's configuration, where they are set."""
     found = {name: _configured(spark, name) for name in names}
     return {name: value for name, value in found.items() if value}
+
+
+def name_key(spark: SparkSession) -> Callable[[str], str]:
+    """Return the function by which a statement compares names of columns: those with the same
+    result are the same (``spark.sql.caseSensitive``, the resolver of SQLConf).
+    """
+    is_sensitive = str(spark.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+    return str if is_sensitive else folded
 
 
 def orc_codec(spark: SparkSession) -> str | None:

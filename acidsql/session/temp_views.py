@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import bridge
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Table
 
 
@@ -35,11 +36,11 @@ class TempViews:
         else:
             frame.createTempView(view.name)
         definition = bridge.temp_view(self._spark, view.name)
-        self._views[view.name.lower()] = _TempView(view=view, definition=definition)
+        self._views[lowered(view.name)] = _TempView(view=view, definition=definition)
 
     def find(self, parts: Sequence[str]) -> Table | None:
         """Find a view; None if Spark has another one of that name by now, or none."""
-        known = self._views.get(parts[-1].lower()) if len(parts) == 1 else None
+        known = self._views.get(lowered(parts[-1])) if len(parts) == 1 else None
         if known is None or known.definition is None:
             return None
         current = bridge.temp_view(self._spark, parts[0])

@@ -10,6 +10,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection, reflection
 from sqlalchemy.engine.default import DefaultDialect
 
+from acidsql.format.identifiers import lowered
 from acidsql.sqlalchemy.types import type_of
 from acidsql.syntax.lexer import quote
 
@@ -113,8 +114,8 @@ class Reflection(DefaultDialect):
         **kw: Any,  # noqa: ARG002
     ) -> bool:
         """Return whether there is a table or view of a name; case does not matter."""
-        listed = (name.lower() for name, _ in _tables(connection, schema, None))
-        return table_name.lower() in listed
+        listed = (lowered(name) for name, _ in _tables(connection, schema, None))
+        return lowered(table_name) in listed
 
     @reflection.cache
     def get_columns(

@@ -23,9 +23,9 @@ from acidsql.storage.delete_files import NO_KEYS, RowId
 from acidsql.storage.staging import (
     TARGET,
     Target,
+    bucket_file_schema,
     directory_columns,
     event_sql,
-    file_schema,
     part_columns,
     row_types,
 )
@@ -189,7 +189,7 @@ def stage_on_driver(
             keys[place].append(RowId(*map(int, told_of_row[-len(KEYS) :])))
     if files:
         row_columns, named = row_types(made.schema, table)
-        schema = file_schema(table, named, row_columns)
+        schema = bucket_file_schema(table, named, row_columns)
         with bridge.job_errors():
             encoder = bridge.BucketFileEncoder(events.sparkSession, schema)
             for (place, bucket), own in files.items():

@@ -270,7 +270,7 @@ def write_keys(
     columns = ["2 AS operation", *KEYS, f"{write_id}L AS currentTransaction", TARGET]
     place = f"CAST({PLACE_COLUMN} AS STRING) AS {PLACE_COLUMN}"
     events = bridge.select(ordered, *columns, place, BUCKET_COLUMN)
-    schema = file_schema(table, row, StructType([]))
+    schema = bucket_file_schema(table, row, StructType([]))
     layout = bridge.Layout(only=None, inserting={}, values=1, is_bucketed=True)
     staging.begin_job()
     with bridge.job_errors():
@@ -278,7 +278,7 @@ def write_keys(
     return list(map(_staged, written))
 
 
-def file_schema(table: Table, row: StructType, columns: StructType) -> bridge.FileSchema:
+def bucket_file_schema(table: Table, row: StructType, columns: StructType) -> bridge.FileSchema:
     """Return what the files of a table are like.
 
     Args:
@@ -305,7 +305,7 @@ def write_files(
         WriteJobError: the job failed.
     """
     columns, row = row_types(events.schema, table)
-    schema = file_schema(table, row, columns)
+    schema = bucket_file_schema(table, row, columns)
     staging.begin_job()
     with bridge.job_errors():
         written = bridge.write_bucket_files(events, staging.path, write_id, schema, layout)
@@ -316,7 +316,7 @@ def row_types(events: StructType, table: Table) -> tuple[StructType, StructType]
     """Return the table's columns that events have, and all of them by their names in files."""
     fields = [f for f in events.fields if f.name.startswith(_FIELD)]
     named = zip(table.columns, fields, strict=bool(fields))
-    row = StructType([StructField(column.name, f.dataType) for column, f in named])
+    row = StructType([StructField(column.stored_name, f.dataType) for column, f in named])
     return StructType(fields), row
 
 

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.format.identifiers import folded
 from acidsql.streaming import texts
 from acidsql.streaming.arrow_types import is_binary, is_moment, is_number, is_text, spark_name
 from acidsql.streaming.column_types import ColumnType
@@ -293,10 +294,10 @@ def _assign_nested(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Arr
     if target.kind == "struct" and pa.types.is_struct(source):
         names = [field.name for field in source]
         _check_fields(names, target)
-        found = dict(zip(map(str.lower, names), values.flatten(), strict=True))
+        found = dict(zip(map(folded, names), values.flatten(), strict=True))
         children = [
-            assign(found[name.lower()], child, rules)
-            if name.lower() in found
+            assign(found[folded(name)], child, rules)
+            if folded(name) in found
             else pa.nulls(len(values), child.arrow)
             for name, child in zip(target.names, target.children, strict=True)
         ]
@@ -356,15 +357,15 @@ def _struct_of_objects(values: Sequence[Any], target: ColumnType, rules: Rules) 
     for value in values:
         if isinstance(value, dict):
             _check_fields(list(value), target)
-            found.append({str(k).lower(): v for k, v in value.items()})
+            found.append({folded(str(k)): v for k, v in value.items()})
         elif isinstance(value, list | tuple) and len(value) == len(target.names):
-            found.append(dict(zip(map(str.lower, target.names), value, strict=True)))
+            found.append(dict(zip(map(folded, target.names), value, strict=True)))
         elif value is None:
             found.append({})
         else:
             raise Refused(f"cannot take a {type(value).__name__} for {target.text}")
     children = [
-        assign_objects([value.get(name.lower()) for value in found], child, rules)
+        assign_objects([value.get(folded(name)) for value in found], child, rules)
         for name, child in zip(target.names, target.children, strict=True)
     ]
     mask = pa.array([value is None for value in values], pa.bool_())
@@ -372,8 +373,8 @@ def _struct_of_objects(values: Sequence[Any], target: ColumnType, rules: Rules) 
 
 
 def _check_fields(names: Sequence[str], target: ColumnType) -> None:
-    known = {name.lower() for name in target.names}
-    unknown = [name for name in names if str(name).lower() not in known]
+    known = {folded(name) for name in target.names}
+    unknown = [name for name in names if folded(str(name)) not in known]
     if unknown:
         raise Refused(f"has no field {unknown[0]!r} in {target.text}")
     twice = repeated_name(names)

@@ -18,6 +18,7 @@ import pyarrow.orc as pa_orc
 from acidsql.errors import FormatError
 from acidsql.format.acid_metadata import footer_items
 from acidsql.format.growing_orc import GrowingTail
+from acidsql.format.identifiers import lowered
 from acidsql.format.names import SIDE_FILE_SUFFIX
 from acidsql.format.orc_stripes import HEADER, CopiedStripe, stripe_file, stripes_of
 from acidsql.streaming.files import StreamingFiles
@@ -52,7 +53,7 @@ def insert_events(
     columns = [column.combine_chunks() for column in rows.columns]
     struct = pa.StructArray.from_arrays(
         [pa.concat_arrays(c.chunks) if isinstance(c, pa.ChunkedArray) else c for c in columns],
-        fields=list(rows.schema),
+        fields=[field.with_name(lowered(field.name)) for field in rows.schema],
     )
     values = [
         pa.repeat(pa.scalar(0, pa.int32()), count),

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from acidsql.errors import AcidAnalysisError, FormatError, invalid_setting
+from acidsql.format.identifiers import folded
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.kerberos import Kerberos
 from acidsql.metastore.model import FileFormat, Table, TableType
@@ -176,9 +177,9 @@ def _partition_values(
     columns = table.partition_columns
     given = partition
     if isinstance(partition, Mapping):
-        lowered = {str(name).lower(): value for name, value in partition.items()}
-        if lowered.keys() == {column.name for column in columns}:
-            given = [lowered[column.name] for column in columns]
+        found = {folded(str(name)): value for name, value in partition.items()}
+        if found.keys() == {column.key for column in columns}:
+            given = [found[column.key] for column in columns]
     if isinstance(given, Mapping | str) or len(given) != len(columns):
         raise AcidAnalysisError(
             "PARTITION_VALUES_MISMATCH",

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from acidsql.format.identifiers import folded
 from acidsql.metastore.model import Column
 from acidsql.streaming.assignment import Rules, assign, assign_objects
 from acidsql.streaming.column_types import ColumnType
@@ -71,6 +72,7 @@ class Converter:
         self._targets = targets
         self._writer = writer
         self._names = [target.name for target in targets]
+        self._keys = [target.column.key for target in targets]
         get = itemgetter(*self._names)
         self._getter = get if len(targets) > 1 else lambda record: (get(record),)
         self._schema = pa.schema([(target.name, target.type.arrow) for target in targets])
@@ -186,29 +188,29 @@ class Converter:
                 return self._getter(record)
             except KeyError:
                 pass  # by another spelling
-        lowered = {str(name).lower(): value for name, value in record.items()}
-        unknown = lowered.keys() - set(self._names)
+        found = {folded(str(name)): value for name, value in record.items()}
+        unknown = found.keys() - set(self._keys)
         if unknown:
             raise _RefusedColumn(None, f"has a field {min(unknown)!r}, which is no column")
-        if len(lowered) < len(record):
+        if len(found) < len(record):
             raise _RefusedColumn(
                 None, f"has the field {repeated_name(record)!r} twice, in another case"
             )
-        self._check_missing(lowered.keys())
-        return tuple(lowered.get(name) for name in self._names)
+        self._check_missing(found.keys())
+        return tuple(map(found.get, self._keys))
 
     def _of_arrow(self, table: pa.Table) -> pa.Table:
-        found = dict(zip(map(str.lower, table.column_names), table.columns, strict=True))
-        unknown = found.keys() - set(self._names)
+        found = dict(zip(map(folded, table.column_names), table.columns, strict=True))
+        unknown = found.keys() - set(self._keys)
         if unknown or len(found) < len(table.column_names):
             raise Refused(f"the rows have columns {table.column_names}, the table {self._names}")
         self._check_missing(found.keys())
         arrays = []
         for target in self._targets:
-            if target.name not in found:
+            if target.column.key not in found:
                 arrays.append(pa.nulls(len(table), target.type.arrow))
                 continue
-            chunks = found[target.name].combine_chunks()
+            chunks = found[target.column.key].combine_chunks()
             values = (
                 pa.concat_arrays(chunks.chunks) if isinstance(chunks, pa.ChunkedArray) else chunks
             )
@@ -221,7 +223,7 @@ class Converter:
     def _check_missing(self, names: Any) -> None:
         """Refuse a record that leaves out a column with a DEFAULT, which only Spark can compute."""
         for target in self._targets:
-            if target.column.default is not None and target.name not in names:
+            if target.column.default is not None and target.column.key not in names:
                 raise _RefusedColumn(
                     target.name, "has a DEFAULT, which needs Spark: give its value in each record"
                 )

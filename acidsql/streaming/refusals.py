@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.format.calendar_days import FIRST_GREGORIAN_DAY, FIRST_MISSING_DAY
+from acidsql.format.identifiers import folded
 
 _MICROS = 1_000_000
 
@@ -48,8 +49,8 @@ def repeated_name(names: Iterable[str]) -> str | None:
     """
     seen: set[str] = set()
     for name in names:
-        lowered = str(name).lower()
-        if lowered in seen:
+        key = folded(str(name))
+        if key in seen:
             return name
-        seen.add(lowered)
+        seen.add(key)
     return None

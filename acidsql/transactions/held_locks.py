@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acidsql.errors import AcidSqlError, WriteConflictError
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType
 from acidsql.metastore.names import object_name
 from acidsql.transactions.transaction import Transaction
@@ -57,12 +58,12 @@ class HeldLocks:
         Raises:
             WriteConflictError: CONCURRENT_WRITE.
         """
-        places = {(request.database.lower(), request.table.lower()) for request in self.held}
+        places = {(lowered(request.database), lowered(request.table)) for request in self.held}
         for lock in blockers:
             waits = lock.state is LockState.WAITING
             if lock.type is LockType.SHARED_WRITE:
                 reason = "writes to"
-            elif waits and (lock.database.lower(), lock.table.lower()) in places:
+            elif waits and (lowered(lock.database), lowered(lock.table)) in places:
                 reason = "waits for this one on"
             else:
                 continue

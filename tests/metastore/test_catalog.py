@@ -105,16 +105,22 @@ def test_table_comes_back_as_it_was_given(metastore: Metastore, kind: str, emplo
     assert_kept(metastore.table("default", "employee"), employee, kind)
 
 
-def test_names_are_kept_in_lower_case_and_found_in_any(
+def test_names_of_tables_are_kept_in_lower_case_and_those_of_columns_as_they_were_written(
     metastore: Metastore, employee: Table
 ) -> None:
+    columns = (
+        Column(name="ID", type="struct<Street:string>", nullable=False),
+        Column(name="Culmen Length (mm)", type="decimal(5,2)", comment="beak"),
+        Column(name="İd", type="array<char(3)>"),
+    )
+    partitions = (Column(name="LAND", type="string"),)
     metastore.create_table(
         replace(
             employee,
             database="DEFAULT",
             name="BIG_Table",
-            columns=(Column(name="ID", type="struct<Street:string>"),),
-            partition_columns=(Column(name="LAND", type="string"),),
+            columns=columns,
+            partition_columns=partitions,
         )
     )
     table = metastore.table("Default", "Big_tablE")
@@ -123,9 +129,19 @@ def test_names_are_kept_in_lower_case_and_found_in_any(
         "big_table",
         "default.big_table",
     )
-    assert table.columns == (Column(name="id", type="struct<Street:string>"),)
-    assert table.partition_columns == (Column(name="land", type="string"),)
+    assert (table.columns, table.partition_columns) == (columns, partitions)
+    assert not [key for key in table.properties if key.startswith("spark.")]
+    assert table.partition_name(["x"]) == "land=x"
     assert metastore.tables("dEFAULT") == ("big_table",)
+
+
+def test_a_column_gets_another_case_and_another_name(metastore: Metastore, employee: Table) -> None:
+    metastore.create_table(employee)
+    first, *others = employee.columns
+    for name in ("Staff Number", "STAFF number", "staff number", "Id"):
+        columns = (replace(first, name=name), *others)
+        metastore.alter_table(replace(metastore.table("default", employee.name), columns=columns))
+        assert metastore.table("default", employee.name).columns == columns
 
 
 def test_name_of_a_table_that_hive_cannot_have(

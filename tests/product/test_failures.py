@@ -22,10 +22,10 @@ from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_transaction import WriteTransaction
 from tests import injection
+from tests.limits import set_limits
 
 if TYPE_CHECKING:
-    from tests.limits import set_limits
-from tests.product.conftest import Lab
+    from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
 

@@ -320,6 +320,11 @@ _LIMITS = {
         _create("", "(row__is__deleted boolean)"): "RESERVED_COLUMN_NAME",
         _create("PARTITIONED BY (row__id int)"): "RESERVED_COLUMN_NAME",
     },
+    "two columns, or two fields of a struct, whose names differ by case alone, whatever "
+    "`spark.sql.caseSensitive` is": {
+        _create("", "(id int, ID int)"): "COLUMN_ALREADY_EXISTS",
+        _create("", "(s struct<a: int, A: int>)"): "COLUMN_ALREADY_EXISTS",
+    },
     "a file outside base and delta directories that is not named as Hive names files": {
         _create("LOCATION '{files}'"): "INVALID_ORIGINAL_FILE_NAME"
     },

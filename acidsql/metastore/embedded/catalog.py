@@ -7,12 +7,12 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 
+from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
 from acidsql.metastore.embedded import history_limits
 from acidsql.metastore.embedded.databases import existing_database
 from acidsql.metastore.embedded.history_limits import LimitedBy
 from acidsql.metastore.model import Column, FileFormat, Table, TableType
-from acidsql.metastore.names import lowered
 
 
 def create_table(
@@ -24,7 +24,7 @@ def create_table(
         created_by_txn: transaction without whose commit it does not exist, or None.
     """
     failures.check_name(table.name)
-    table = _with_lowered_names(table)
+    table = _as_kept(table)
     existing_database(connection, table.database)
     if find_table(connection, table.database, table.name) is not None:
         raise failures.table_exists(table.database, table.name)
@@ -61,7 +61,7 @@ def drop_table(connection: sqlite3.Connection, database: str, name: str) -> None
 
 def alter_table(connection: sqlite3.Connection, table: Table) -> None:
     """Replace the definition of a table (``Metastore.alter_table``)."""
-    altered = _with_lowered_names(table)
+    altered = _as_kept(table)
     owner = table_id(connection, altered.database, altered.name)
     before = find_table(connection, altered.database, altered.name)
     connection.execute(
@@ -78,7 +78,7 @@ def alter_table(connection: sqlite3.Connection, table: Table) -> None:
 
 def _shape(table: Table) -> tuple[tuple[str, str], ...]:
     """Return the names and types of a table's columns, which the rows of all versions have."""
-    return tuple((c.name, c.type) for c in (*table.columns, *table.partition_columns))
+    return tuple((c.stored_name, c.type) for c in (*table.columns, *table.partition_columns))
 
 
 def rename_table(
@@ -207,14 +207,17 @@ def columns_of(text: str) -> tuple[Column, ...]:
     return tuple(Column(**column) for column in json.loads(text))
 
 
-def _with_lowered_names(table: Table) -> Table:
+def _as_kept(table: Table) -> Table:
+    """Return a table as it is kept: its name in lower case, the names of its columns as they were
+    written.
+    """
+    names = {column.stored_name: column.name for column in table.columns}
+    buckets = map(lowered, table.bucket_columns)
     return replace(
         table,
         database=lowered(table.database),
         name=lowered(table.name),
-        columns=tuple(replace(c, name=lowered(c.name)) for c in table.columns),
-        partition_columns=tuple(replace(c, name=lowered(c.name)) for c in table.partition_columns),
-        bucket_columns=tuple(map(lowered, table.bucket_columns)),
+        bucket_columns=tuple(names.get(name, name) for name in buckets),
     )
 
 

@@ -6,8 +6,8 @@ import json
 import sqlite3
 from collections.abc import Mapping
 
+from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
-from acidsql.metastore.names import lowered
 
 DEFAULT_DATABASE = "default"
 

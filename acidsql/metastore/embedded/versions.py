@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from acidsql.errors import TransactionStateError
+from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore.embedded import catalog
 from acidsql.metastore.embedded.history_limits import LimitedBy
@@ -28,7 +29,7 @@ from acidsql.metastore.moments import (
     TransactionMoment,
     WriteIdMoment,
 )
-from acidsql.metastore.names import lowered, partition_name
+from acidsql.metastore.names import partition_name
 from acidsql.metastore.version_failures import (
     columns_changed,
     history_not_available,

@@ -6,12 +6,12 @@ import json
 import sqlite3
 from collections.abc import Iterable
 
+from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.embedded import catalog
 from acidsql.metastore.embedded.transactions import abort_cause, state_of
 from acidsql.metastore.model import TxnState, TxnType
-from acidsql.metastore.names import lowered
 
 
 def allocate(connection: sqlite3.Connection, txn_id: int, database: str, table: str) -> int:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError, MetastoreError, WriteConflictError
+from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints
 from acidsql.metastore.hive.catalog import NO_STATISTICS, database, fetch_any
@@ -24,7 +25,6 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CAPABILITIES, CATALOG, PROCESSOR, Server
 from acidsql.metastore.hive.server_limits import check_table
 from acidsql.metastore.model import Column, Table, TableType
-from acidsql.metastore.names import lowered
 
 # Message with which Hive 4 refuses to alter a table that has another time of change.
 _MODIFIED = "The table has been modified"

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError, AcidSqlError, MetastoreError
+from acidsql.format.identifiers import lowered
 from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints
@@ -20,7 +21,6 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CAPABILITIES, PROCESSOR, Server
 from acidsql.metastore.hive.server_limits import check_table
 from acidsql.metastore.model import Table, TableType
-from acidsql.metastore.names import lowered
 
 DEFAULT_DATABASE = "default"
 # Keeps the server from listing the files of a table to count rows and bytes.

@@ -11,13 +11,13 @@ hold back a compaction of just what they see. acidsql registers one less.
 
 from __future__ import annotations
 
+from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.hive import transactions
 from acidsql.metastore.hive.client_transactions import OwnTxns
 from acidsql.metastore.hive.compactions import compactions
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import CompactionState
-from acidsql.metastore.names import lowered
 
 _FIRST_WRITE_ID = 1
 

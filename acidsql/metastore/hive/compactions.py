@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError, TransactionStateError
+from acidsql.format.identifiers import lowered
 from acidsql.limits import limits
 from acidsql.metastore.hive import transactions
 from acidsql.metastore.hive.connection import ConnectionLostError
@@ -29,7 +30,7 @@ from acidsql.metastore.model import (
     TxnState,
     WorkerLimits,
 )
-from acidsql.metastore.names import lowered, partition_name
+from acidsql.metastore.names import partition_name
 
 _MILLISECONDS = 1000
 # Types of the server; CLEANUP is not one of them.

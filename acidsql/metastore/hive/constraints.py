@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.hive.conversions import ColumnConstraints
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
 from acidsql.metastore.model import Table
-from acidsql.metastore.names import lowered
 
 
 def of_table(server: Server, database: str, name: str) -> ColumnConstraints:

@@ -12,10 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.hive.column_types import hive_type, spark_type
 from acidsql.metastore.hive.idl import hms
+from acidsql.metastore.hive.spark_schema import (
+    is_schema_property,
+    schema_properties,
+    with_written_names,
+    written_names,
+)
 from acidsql.metastore.model import Column, FileFormat, Partition, PlainTable, Table, TableType
-from acidsql.metastore.names import lowered
 
 # Parameters that the server and Hive's writers keep for themselves (StatsSetupConst,
 # hive_metastoreConstants.DDL_TIME).
@@ -95,7 +101,7 @@ def to_hive(table: Table, existing: Any = None) -> Any:
     made.partitionKeys = _fields(table.partition_columns)
     kept = {k: v for k, v in (made.parameters or {}).items() if k in _KEPT_BY_SERVER}
     defaults = _OF_NEW_TABLES if existing is None and table.table_type is TableType.MANAGED else {}
-    made.parameters = {**kept, **defaults, **table.properties}
+    made.parameters = {**kept, **defaults, **table.properties, **schema_properties(table)}
     made.owner = table.owner or made.owner
     made.viewOriginalText = made.viewExpandedText = table.view_text
     return made
@@ -167,18 +173,23 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
     view = table.tableType == TableType.VIEW.value
     descriptor = table.sd
     serde = descriptor.serdeInfo.parameters or {}
+    names = written_names(table.parameters or {})
     return Table(
         database=table.dbName,
         name=table.tableName,
-        columns=columns_of(descriptor.cols, constraints),
-        partition_columns=columns_of(table.partitionKeys or (), constraints),
+        columns=with_written_names(columns_of(descriptor.cols, constraints), names),
+        partition_columns=with_written_names(
+            columns_of(table.partitionKeys or (), constraints), names
+        ),
         location=descriptor.location or "",
         properties=_properties(table, view=view),
         table_type=TableType.VIEW if view else TableType.MANAGED,
         view_text=(table.viewExpandedText or table.viewOriginalText) if view else None,
         owner=table.owner or "",
         created=table.createTime or 0,
-        bucket_columns=tuple(map(lowered, descriptor.bucketCols or ())),
+        bucket_columns=tuple(
+            names.get(name, name) for name in map(lowered, descriptor.bucketCols or ())
+        ),
         num_buckets=max(descriptor.numBuckets or 0, 0) if descriptor.bucketCols else 0,
         file_format=FileFormat.ORC if view else _file_format(table),
         serde_properties={k: v for k, v in serde.items() if k != _SERIALIZATION_FORMAT},
@@ -212,7 +223,8 @@ def plain_from_hive(table: Any, partitions: Iterable[Partition]) -> PlainTable:
 
 def _properties(table: Any, *, view: bool) -> dict[str, str]:
     given = table.parameters or {}
-    properties = {k: v for k, v in given.items() if k not in _KEPT_BY_SERVER}
+    own = {k: v for k, v in given.items() if k not in _KEPT_BY_SERVER}
+    properties = {k: v for k, v in own.items() if not is_schema_property(k)}
     if view and _VIEW_DATABASE not in properties:
         properties[_VIEW_DATABASE] = properties.get(_SPARK_VIEW_DATABASE, table.dbName)
     return properties

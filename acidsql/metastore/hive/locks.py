@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from acidsql.errors import TransactionStateError
+from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
 from acidsql.metastore.embedded.locks import WAITS_FOR
 from acidsql.metastore.hive import transactions
@@ -20,7 +21,7 @@ from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import PROCESSOR, Server
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
-from acidsql.metastore.names import lowered, partition_name
+from acidsql.metastore.names import partition_name
 
 _MILLISECONDS = 1000
 _CHANGES = (Operation.UPDATE, Operation.DELETE)

@@ -12,13 +12,13 @@ import hashlib
 from typing import Any
 
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
 from acidsql.metastore.changes import RecordOffset
 from acidsql.metastore.hive import catalog
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import Column, LockRequest, LockType, Operation, Table
-from acidsql.metastore.names import lowered
 
 # The server sets no parameter without this prefix (TxnStore.TXN_KEY_START), and none that is new.
 _OFFSET = "_meta.acidsql.offset"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import lowered
 from acidsql.metastore.hive import compactions
 from acidsql.metastore.hive.candidates import MovedTables
 from acidsql.metastore.hive.compactions import TakenCompactions
@@ -19,7 +20,7 @@ from acidsql.metastore.model import (
     CompactionType,
     WorkerLimits,
 )
-from acidsql.metastore.names import lowered, partition_name
+from acidsql.metastore.names import partition_name
 
 
 class QueueStore:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from acidsql.errors import MetastoreError
+from acidsql.format.identifiers import lowered
 from acidsql.limits import limits
 from acidsql.metastore.hive.client_transactions import OwnTxns
 from acidsql.metastore.hive.idl import hms
@@ -20,7 +21,6 @@ from acidsql.metastore.hive.transactions import (
     valid_txns,
 )
 from acidsql.metastore.model import TxnType
-from acidsql.metastore.names import lowered
 
 
 def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:

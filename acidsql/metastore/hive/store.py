@@ -10,6 +10,7 @@ from typing import Any
 from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from acidsql.errors import TransactionStateError, WriteConflictError
+from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore import failures
@@ -60,7 +61,6 @@ from acidsql.metastore.model import (
     TxnType,
 )
 from acidsql.metastore.moments import Moment, TableVersion
-from acidsql.metastore.names import lowered
 from acidsql.metastore.table_statistics import Statistics
 
 _CAPABILITIES = Capabilities(

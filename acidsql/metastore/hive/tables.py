@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
 from acidsql.metastore.hive import catalog
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.hive.table_cache import Definitions
 from acidsql.metastore.model import Table
-from acidsql.metastore.names import lowered
 
 
 class ServerTables:

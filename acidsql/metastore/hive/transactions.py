@@ -9,13 +9,13 @@ from itertools import groupby
 from typing import Any
 
 from acidsql.errors import AcidSqlError, MetastoreError
+from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.hive.client_transactions import CONFLICT, LOST, ROLLED_BACK, OwnTxn, OwnTxns
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import PROCESSOR, Server
 from acidsql.metastore.model import Operation, TxnInfo, TxnState, TxnType
-from acidsql.metastore.names import lowered
 
 logger = logging.getLogger(__name__)
 

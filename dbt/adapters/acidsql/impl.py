@@ -15,6 +15,7 @@ from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter, Spa
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
+from acidsql.format.identifiers import folded
 from dbt.adapters.acidsql.connections import AcidSqlConnectionManager
 
 
@@ -116,10 +117,10 @@ class AcidSqlAdapter(SparkAdapter):
         self, columns: Sequence[AcidSqlColumn], known: Sequence[AcidSqlColumn]
     ) -> list[AcidSqlColumn]:
         """Return columns by the names that a table has for them: case does not matter."""
-        names = {column.name.lower(): column.name for column in known}
+        names = {folded(column.name): column.name for column in known}
         return [
             # mypy does not see dbt, whose Column has the field.
-            replace(column, column=names.get(column.name.lower(), column.name))  # type: ignore[call-arg]
+            replace(column, column=names.get(folded(column.name), column.name))  # type: ignore[call-arg]
             for column in columns
         ]
 
@@ -138,7 +139,7 @@ class AcidSqlAdapter(SparkAdapter):
         properties: Mapping[str, str],
     ) -> bool:
         """Return whether INSERT OVERWRITE can give a table the rows of a query: it has the query's
-        columns, these properties, and neither partitions nor buckets.
+        columns, in the same case, these properties, and neither partitions nor buckets.
 
         Args:
             relation: the table.
@@ -163,4 +164,4 @@ class AcidSqlAdapter(SparkAdapter):
 
 
 def _signature(columns: Sequence[AcidSqlColumn]) -> list[tuple[str, str]]:
-    return [(column.name.lower(), column.dtype) for column in columns]
+    return [(column.name, column.dtype) for column in columns]

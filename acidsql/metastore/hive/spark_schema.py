@@ -1,0 +1,151 @@
+"""Names of columns as they were written, in properties of a table that Spark knows.
+
+Hive's own columns are in lower case. Spark keeps its schema, with the names as they were written,
+beside them (``HiveExternalCatalog``: ``spark.sql.sources.schema``, in parts if it is long). The
+properties here are the same, for three reasons: Spark shows the names of our tables as we do, so do
+programs that look there, and the names of a table that Spark made are known when it becomes
+transactional. Hive keeps properties that it does not know.
+
+Whoever changes the columns by Hive leaves the properties as they are. Spark then forgets them as a
+whole (``restoreHiveSerdeTable``). Here each column is looked up by its name in lower case, and one
+that is not among them has Hive's name. A table whose names are in lower case has no such property.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from acidsql.format.identifiers import lowered
+from acidsql.metastore.hive.column_types import hive_type
+from acidsql.metastore.model import Column, Table
+
+_PREFIX = "spark.sql.sources.schema"
+# Longest value of a property where the server's database has a limit
+# (spark.sql.sources.schemaStringLengthThreshold).
+_LONGEST = 4000
+# Names of types in Spark's JSON, where they are not those of SQL.
+_JSON_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
+# Key of a field's metadata with the declared type of char and varchar, which Spark has as a string.
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def is_schema_property(key: str) -> bool:
+    """Return whether a property is one of those that Spark keeps its schema in."""
+    return key == _PREFIX or key.startswith(f"{_PREFIX}.")
+
+
+def schema_properties(table: Table) -> dict[str, str]:
+    """Return the properties that keep the names of a table's columns; none if Hive's are the
+    same.
+    """
+    columns = (*table.columns, *table.partition_columns)
+    if all(c.name == c.stored_name for c in columns):
+        return {}
+    # Hive's databases may keep properties in another encoding: the text is ASCII.
+    text = json.dumps({"type": "struct", "fields": [_field(c) for c in columns]})
+    found = {
+        **_in_parts(text),
+        **_listed("PartCols", "partCol", [c.name for c in table.partition_columns]),
+        **_listed("BucketCols", "bucketCol", table.bucket_columns),
+    }
+    if table.num_buckets:
+        found[f"{_PREFIX}.numBuckets"] = str(table.num_buckets)
+    return found
+
+
+def written_names(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the names that the properties of a table keep, by those in lower case.
+
+    A text that is no schema of Spark's has none.
+    """
+    text = properties.get(_PREFIX)
+    if text is None:
+        number = properties.get(f"{_PREFIX}.numParts", "")
+        parts = range(int(number) if number.isdecimal() else 0)
+        text = "".join(properties.get(f"{_PREFIX}.part.{i}", "") for i in parts)
+    return {lowered(name): name for name in _names_in(text)}
+
+
+def with_written_names(columns: Iterable[Column], names: Mapping[str, str]) -> tuple[Column, ...]:
+    """Return columns with the names that were written for them; others stay."""
+    return tuple(replace(c, name=names.get(c.stored_name, c.name)) for c in columns)
+
+
+def _names_in(text: str) -> list[str]:
+    try:
+        schema = json.loads(text)
+    except ValueError:
+        return []
+    fields = schema.get("fields") if isinstance(schema, dict) else None
+    found = fields if isinstance(fields, list) else []
+    named = [field.get("name") for field in found if isinstance(field, dict)]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _in_parts(text: str) -> dict[str, str]:
+    """Return a long text in several properties, as Spark does (splitLargeTableProp of
+    CatalogTable).
+    """
+    if len(text) <= _LONGEST:
+        return {_PREFIX: text}
+    parts = [text[i : i + _LONGEST] for i in range(0, len(text), _LONGEST)]
+    named = {f"{_PREFIX}.part.{i}": part for i, part in enumerate(parts)}
+    return {f"{_PREFIX}.numParts": str(len(parts)), **named}
+
+
+def _listed(number: str, one: str, names: Sequence[str]) -> dict[str, str]:
+    listed = {f"{_PREFIX}.{one}.{i}": name for i, name in enumerate(names)}
+    return {f"{_PREFIX}.num{number}": str(len(names)), **listed} if names else {}
+
+
+def _field(column: Column) -> dict[str, Any]:
+    declared = hive_type(column.type)
+    metadata = {} if column.comment is None else {"comment": column.comment}
+    if re.search(r"\b(var)?char\(", declared):
+        metadata[_DECLARED] = declared
+    kind = _json_type(declared)
+    return {"name": column.name, "type": kind, "nullable": column.nullable, "metadata": metadata}
+
+
+def _json_type(text: str) -> str | dict[str, Any]:
+    """Return a type of Hive as Spark's JSON has it.
+
+    >>> _json_type("array<struct<a:int,b c:decimal(5,2)>>")["elementType"]["fields"][0]["type"]
+    'integer'
+    """
+    kind, _, inside = text.partition("<")
+    parts = list(_parts(inside.removesuffix(">")))
+    if kind == "array":
+        return {"type": kind, "elementType": _json_type(parts[0]), "containsNull": True}
+    if kind == "map":
+        key, value = map(_json_type, parts)
+        return {"type": kind, "keyType": key, "valueType": value, "valueContainsNull": True}
+    if kind == "struct":
+        pairs = [part.partition(":") for part in parts]
+        fields = [
+            {"name": name, "type": _json_type(own), "nullable": True, "metadata": {}}
+            for name, _, own in pairs
+        ]
+        return {"type": kind, "fields": fields}
+    if re.match(r"(var)?char\(", text):
+        return "string"
+    return _JSON_NAMES.get(text, text)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Split a text at the commas that are in no brackets.
+
+    >>> list(_parts("a:decimal(5,2),b:map<int,string>"))
+    ['a:decimal(5,2)', 'b:map<int,string>']
+    """
+    depth = start = 0
+    for i, character in enumerate(text):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and not depth:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]
