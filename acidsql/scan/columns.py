@@ -111,8 +111,7 @@ def _made_columns(
 ) -> TableColumns:
     spark = session.spark
     schema = schema_of(spark, columns)
-    names = [read_name(name) for name in schema.names]
-    data = bridge.struct_fields(spark, "row", names, schema)
+    data = bridge.struct_fields(spark, "row", [read_name(n) for n in schema.names], schema)
     converted = {}
     for i, (field, stored) in enumerate(zip(schema.fields, columns, strict=True)):
         if not _may_be_converted(session, stored, zone):
