@@ -256,6 +256,13 @@ public final class Planning {
     return Trees.scala(found);
   }
 
+  /** Replaces an element of a sequence. */
+  public Seq updated(Seq elements, int position, Object element) {
+    List all = Trees.list(elements);
+    all.set(position, element);
+    return Trees.scala(all);
+  }
+
   /**
    * Builds aliased columns of the values of assignments, which are NULL in rows of another number.
    *

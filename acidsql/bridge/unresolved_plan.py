@@ -101,7 +101,8 @@ def with_columns_at(
     """Replace columns by others, given by position; each of these has an alias."""
     made = columns.java
     for position, other in others.items():
-        made = made.updated(position, named_columns(spark, [other]).java.head())
+        content = named_columns(spark, [other]).java.head()
+        made = jvm_planning(spark).updated(made, position, content)
     return NamedColumns(made)
 
 
