@@ -13,6 +13,7 @@ from tpcds_bench import (
     arrow,
     changes,
     codecs,
+    columns,
     cost,
     delete_files,
     deltas,
@@ -310,6 +311,18 @@ def source_command(settings: Settings, scale: float, rounds: int) -> bool:
     with settings.session() as (spark, _):
         results = source.run(spark, data.parquet("store_sales"), rounds=rounds)
     settings.report("source", source.sections(results), results)
+    return True
+
+
+@main.command("columns")
+@click.option("--columns", "number", default=2000, show_default=True, help="Number of columns.")
+@rounds_option(3, per="statement")
+@click.pass_obj
+def columns_command(settings: Settings, number: int, rounds: int) -> bool:
+    """Measure statements on a row of a table with very many columns, beside flat ORC."""
+    with settings.session() as (spark, _):
+        results = columns.run(spark, columns=number, rounds=rounds, progress=lambda: None)
+    settings.report("columns", columns.sections(number, results), results)
     return True
 
 

@@ -16,15 +16,21 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.ObjectWritable;
 import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.AliasIdentifier;
 import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedExtractValue;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.CaseWhen;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.KnownNullable;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
@@ -45,8 +51,11 @@ import org.apache.spark.sql.execution.datasources.SharedInMemoryCache;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
+import scala.Tuple2;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
@@ -211,11 +220,69 @@ public final class Planning {
     }
     List shown = output.subList(0, output.size() - hidden);
     Project project = new Project(Trees.scala(shown), plan);
-    project.setTagValue(Project$.MODULE$.hiddenOutputTag(), Trees.scala(output));
+    // Spark looks up each column of a plan above in this list: it has no others than the hidden ones.
+    List tagged = output.subList(output.size() - hidden, output.size());
+    project.setTagValue(Project$.MODULE$.hiddenOutputTag(), Trees.scala(tagged));
     if (aliasShowsHidden) {
       return new SubqueryAlias(alias, project);
     }
     return project;
+  }
+
+  /**
+   * Builds aliased columns of the fields of a struct, on which Spark pushes no conditions into a
+   * scan.
+   *
+   * @param struct name of the column
+   * @param names of its fields
+   * @param columns what they are called, their nullability and metadata
+   * @param haveNodes whether columns consist of nodes, as they do from Spark 4 on, or of expressions
+   */
+  public Seq fields(String struct, List names, StructType columns, boolean haveNodes)
+      throws Exception {
+    ColumnFactory factory = new ColumnFactory(haveNodes);
+    Expression whole = new UnresolvedAttribute(Trees.scala(Arrays.asList(struct)));
+    List found = new ArrayList();
+    for (int i = 0; i < names.size(); i++) {
+      StructField field = columns.fields()[i];
+      Expression value = new UnresolvedExtractValue(whole, Literal$.MODULE$.apply(names.get(i)));
+      if (field.nullable()) {
+        value = new KnownNullable(value);
+      } else {
+        value = new KnownNotNull(value);
+      }
+      found.add(factory.named(value, field.name(), field.metadata()));
+    }
+    return Trees.scala(found);
+  }
+
+  /** Replaces an element of a sequence. */
+  public Seq updated(Seq elements, int position, Object element) {
+    List all = Trees.list(elements);
+    all.set(position, element);
+    return Trees.scala(all);
+  }
+
+  /**
+   * Builds aliased columns of the values of assignments, which are NULL in rows of another number.
+   *
+   * @param numbers name of the column with the number of each row
+   * @param names of the columns; there may be more assignments
+   * @param haveNodes see <code>fields</code>
+   */
+  public Seq chosen(Seq assignments, String numbers, int number, List names, boolean haveNodes)
+      throws Exception {
+    ColumnFactory factory = new ColumnFactory(haveNodes);
+    Expression own = new UnresolvedAttribute(Trees.scala(Arrays.asList(numbers)));
+    Expression isMeant = new EqualTo(own, Literal$.MODULE$.apply(Integer.valueOf(number)));
+    List found = new ArrayList();
+    for (int i = 0; i < names.size(); i++) {
+      Tuple2 branch = new Tuple2(isMeant, ((Assignment) assignments.apply(i)).value());
+      Expression value =
+          new CaseWhen(Trees.scala(Collections.singletonList(branch)), Option.apply(null));
+      found.add(factory.named(value, (String) names.get(i), Metadata.empty()));
+    }
+    return Trees.scala(found);
   }
 
   /**
@@ -554,6 +621,33 @@ public final class Assigned {
 
   public boolean hasSubquery() {
     return hasSubquery;
+  }
+}
+
+/** Maker of what columns consist of: nodes from Spark 4 on, expressions before. */
+final class ColumnFactory {
+  private final Method content;
+  private Object utils = null;
+  private Method made = null;
+
+  ColumnFactory(boolean haveNodes) throws Exception {
+    // By reflection, since each release has one of the two.
+    content = Column.class.getMethod(haveNodes ? "node" : "named", new Class[0]);
+    if (haveNodes) {
+      String name = "org.apache.spark.sql.classic.ExpressionUtils$";
+      utils = Column.class.getClassLoader().loadClass(name).getField("MODULE$").get(null);
+      made = utils.getClass().getMethod("column", new Class[] {Expression.class});
+    }
+  }
+
+  /** Returns what the column of an expression consists of, under an alias. */
+  Object named(Expression value, String name, Metadata metadata) throws Exception {
+    Object[] values = new Object[] {value};
+    Object column =
+        made == null
+            ? Column.class.getConstructor(new Class[] {Expression.class}).newInstance(values)
+            : made.invoke(utils, values);
+    return content.invoke(((Column) column).as(name, metadata), new Object[0]);
   }
 }
 

@@ -227,9 +227,12 @@ from acidsql.bridge.unresolved_plan import (
     BARE_NUMBER,
     NamedColumns,
     UnresolvedPlan,
+    chosen_values,
     count_only_rows,
     hide_columns,
     named_columns,
+    struct_fields,
+    with_columns_at,
 )
 
 __all__ = [
@@ -295,6 +298,7 @@ __all__ = [
     "changes_of",
     "check_default",
     "check_expression",
+    "chosen_values",
     "coalesce_tasks",
     "codegen_barrier",
     "collect_garbage",
@@ -431,6 +435,7 @@ __all__ = [
     "start_connect_server",
     "start_thrift_server",
     "statement_settings",
+    "struct_fields",
     "subqueries_in",
     "substitute",
     "substitute_ctes",
@@ -448,6 +453,7 @@ __all__ = [
     "warn_if_untried",
     "with_attributes",
     "with_attributes_of",
+    "with_columns_at",
     "without_conditions",
     "without_plans",
     "write_bucket_files",

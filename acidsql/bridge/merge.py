@@ -83,14 +83,14 @@ class Clause:
     Attributes:
         kind: ``update``, ``delete`` or ``insert``.
         condition: after AND, if there is one.
-        values: one per column of the table; none of a delete.
-        computed: the values that are not deterministic, and the attributes by which ``values``
-            refer to them.
+        assignments: Scala ``Seq`` with one per column of the table, then others; None of a delete.
+        computed: the values that are not deterministic, and the attributes by which the values of
+            ``assignments`` refer to them.
     """
 
     kind: str
     condition: Column | None
-    values: tuple[Column, ...]
+    assignments: JavaObject | None
     computed: tuple[tuple[Expression, Column], ...]
 
 
@@ -122,14 +122,14 @@ def _clause(spark: SparkSession, action: LogicalPlan, columns: int) -> Clause:
         columns: number of the table's columns.
     """
     kind = _kind(action)
-    assignments = [] if kind == "delete" else elements(action.assignments())
-    values = [(a.key(), column(spark, a.value())) for a in assignments]
+    assignments = None if kind == "delete" else action.assignments()
+    others = [] if assignments is None else elements(assignments.drop(columns))
     conditions = [column(spark, condition) for condition in defined(action.condition())]
     return Clause(
         kind=kind,
         condition=conditions[0] if conditions else None,
-        values=tuple(value for _, value in values[:columns]),
-        computed=tuple(values[columns:]),
+        assignments=assignments,
+        computed=tuple((a.key(), column(spark, a.value())) for a in others),
     )
 
 

@@ -28,6 +28,7 @@ from acidsql.limits import limits
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
 _MAX_RESULT_SIZE = "spark.driver.maxResultSize"
+_MANY_COLUMNS = 200
 # Spark compares sizes of files with its broadcast threshold; rows take about this much more.
 _SHRINK = 4
 
@@ -47,15 +48,19 @@ def largest_number_of_rows(frame: DataFrame) -> int | None:
     return int(known.get()) if known.isDefined() else None
 
 
-def limit_per_task(frame: DataFrame, rows: int) -> DataFrame:
+def limit_per_task(frame: DataFrame, rows: int, columns: int) -> DataFrame:
     """Limit a DataFrame to its first rows, with all tasks started at once; each stops after as many
     rows.
 
     Spark's own limit tries one task first. A limit that is pushed below a union counts rows in a
     variable whose name has a serial number, so no other statement can reuse the compiled program.
 
+    What Spark knows of values by its constraints, it knows of each pair of columns of a projection;
+    of many columns that takes longer than it may save.
+
     Args:
         rows: largest number of rows.
+        columns: number of columns of the table that the rows belong to.
     """
     spark = frame.sparkSession
     excluded = [spark.conf.get(_EXCLUDED_RULES, ""), f"{CATALYST}.optimizer.LimitPushDown"]
@@ -63,6 +68,8 @@ def limit_per_task(frame: DataFrame, rows: int) -> DataFrame:
         "spark.sql.limit.initialNumPartitions": str(_ALL_TASKS),
         _EXCLUDED_RULES: ",".join(rule for rule in excluded if rule),
     }
+    if columns > _MANY_COLUMNS:
+        settings["spark.sql.constraintPropagation.enabled"] = "false"
     session = cloned_session(spark, settings)
     return DataFrame(java_frame(spark, session, logical_plan(frame)).limit(rows), spark)
 

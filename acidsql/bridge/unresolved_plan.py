@@ -16,6 +16,7 @@ from acidsql.bridge.jvm import (
     LogicalPlan,
     elements,
     expression_of,
+    java_type,
     jvm_class,
     scala_object,
     scala_seq,
@@ -53,6 +54,56 @@ def named_columns(spark: SparkSession, columns: Sequence[Column]) -> NamedColumn
     if differences(spark).has_column_nodes:
         return NamedColumns(scala_seq(spark, [column._jc.node() for column in columns]))
     return NamedColumns(scala_seq(spark, [column._jc.named() for column in columns]))
+
+
+def struct_fields(
+    spark: SparkSession, struct: str, names: Sequence[str], columns: StructType
+) -> NamedColumns:
+    """Build the columns of the fields of a struct, each wrapped as by ``no_pushdown``.
+
+    It takes one call, however many there are.
+
+    Args:
+        struct: name of the column.
+        names: of its fields.
+        columns: name, nullability and metadata for each field.
+    """
+    has_nodes = differences(spark).has_column_nodes
+    made = jvm_planning(spark).fields(struct, list(names), java_type(spark, columns), has_nodes)
+    return NamedColumns(made)
+
+
+def chosen_values(
+    spark: SparkSession,
+    assignments: JavaObject,
+    numbers: str,
+    number: int,
+    names: Sequence[str],
+) -> NamedColumns:
+    """Build the columns of the values of assignments, which are NULL in rows of another number.
+
+    It takes one call, however many there are.
+
+    Args:
+        assignments: Scala ``Seq`` of them.
+        numbers: name of the column with the number of each row.
+        number: of the rows that the assignments are for.
+        names: of the columns of the first assignments.
+    """
+    has_nodes = differences(spark).has_column_nodes
+    made = jvm_planning(spark).chosen(assignments, numbers, number, list(names), has_nodes)
+    return NamedColumns(made)
+
+
+def with_columns_at(
+    spark: SparkSession, columns: NamedColumns, others: Mapping[int, Column]
+) -> NamedColumns:
+    """Replace columns by others, given by position; each of these has an alias."""
+    made = columns.java
+    for position, other in others.items():
+        content = named_columns(spark, [other]).java.head()
+        made = jvm_planning(spark).updated(made, position, content)
+    return NamedColumns(made)
 
 
 @dataclass(frozen=True, slots=True)

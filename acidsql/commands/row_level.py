@@ -121,7 +121,7 @@ def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
         events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts()),
         events.insert_event(shape, 0, values, bucket),
     ]
-    return _exploded(shape.stored(rows, values, bucket), _array(made))
+    return bridge.select(_exploded(shape.stored(rows, values, bucket), _array(made)), "e.*")
 
 
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
@@ -267,7 +267,8 @@ def _array(made: Sequence[dict[str, str]]) -> str:
 
 
 def _exploded(rows: DataFrame, made: str) -> DataFrame:
-    """Turn the array of events of each row into rows; a null array gives none.
+    """Turn the array of events of each row into rows, with an event in the column ``e``; a null
+    array gives a row with a null event.
 
     The array is made in a projection of its own, where Spark allows correlated subqueries. For a
     plain ``explode`` Spark would push its "not empty" filter below the projection, and make the
@@ -276,8 +277,7 @@ def _exploded(rows: DataFrame, made: str) -> DataFrame:
     Args:
         made: SQL of an array of events.
     """
-    exploded = bridge.select(bridge.select(rows, f"{made} AS events"), "explode_outer(events) AS e")
-    return bridge.select(exploded.where("e IS NOT NULL"), "e.*")
+    return bridge.select(bridge.select(rows, f"{made} AS events"), "explode_outer(events) AS e")
 
 
 def _value_names(shape: WriteSchema, prefix: str) -> list[str]:
@@ -414,7 +414,8 @@ def _merge_events(
         made.append([events.check_event(shape, row_id, sides.old)])
     rows = _with_values(shape, sides, rows, conditions, [clause for _, clause in clauses])
     cases = " ".join(f"WHEN {number} THEN {_array(own)}" for number, own in enumerate(made))
-    return _exploded(rows, f"CASE {clause_column} {cases} END")
+    exploded = _exploded(rows, f"CASE {clause_column} {cases} END")
+    return bridge.select(exploded.where("e IS NOT NULL"), "e.*")
 
 
 def _with_values(
@@ -436,13 +437,19 @@ def _with_values(
         for attribute, value in clause.computed
     ]
     rows = bridge.with_attributes(rows, computed)
-    names = {i: _value_names(shape, f"{prefix}_{i}") for i, c in enumerate(clauses) if c.values}
+    spark = shape.session.spark
+    names = {
+        i: _value_names(shape, f"{prefix}_{i}")
+        for i, clause in enumerate(clauses)
+        if clause.assignments is not None
+    }
     values = [
-        F.when(F.col(clause_column) == number, value).alias(name)
-        for number, own in names.items()
-        for name, value in zip(own, clauses[number].values, strict=True)
+        bridge.chosen_values(spark, clauses[i].assignments, clause_column, i, own)
+        for i, own in names.items()
     ]
-    rows = rows.select(f"{prefix}_row_id", clause_column, *sides.old, *values)
+    kept = [F.col(name) for name in (f"{prefix}_row_id", clause_column, *sides.old)]
+    columns = [bridge.named_columns(spark, kept), *values]
+    rows = bridge.UnresolvedPlan.of(rows).project(columns).frame()
     for number, own in names.items():
         rows = shape.stored(rows, own, f"{prefix}_{number}_bucket")
     return rows

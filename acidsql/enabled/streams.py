@@ -61,7 +61,7 @@ class AcidDataStreamWriter(DataStreamWriter):  # type: ignore[misc]  # PySpark i
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.STREAMING_WRITE",
                 f"{tableName} is transactional: write the stream into it with "
-                f"acidsql.write_stream(frame, '{tableName}')",
+                f"acidsql.write_stream(frame, '{tableName}', 'checkpoint').start()",
             )
         return super().toTable(tableName, *args, **kwargs)
 

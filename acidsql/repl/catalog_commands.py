@@ -3,12 +3,16 @@ r"""Commands that show what there is: ``\d``, ``\d+``, ``\dt``, ``\dv``, ``\df``
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from acidsql.repl.console import Command, CommandError, Completes, Console
 from acidsql.repl.runner import Result
 from acidsql.repl.shell import Ending
 from acidsql.syntax.literals import quoted_string
 
+# Columns of DESCRIBE DETAIL that ``\d+`` shows.
+_STORAGE = ("location", "owner", "numFiles", "sizeInBytes")
 _PART = r"(?:\w+|`(?:[^`]|``)+`)"
 _NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 _PATTERN = re.compile(rf"(?:(?P<database>{_PART}(?:\.{_PART})*)\.)?(?P<pattern>[\w*|]+)")
@@ -46,6 +50,17 @@ def is_transactional(properties: Result) -> bool:
     return any(
         str(key).lower() == "transactional" and str(value).lower() == "true"
         for key, value, *_ in properties.rows
+    )
+
+
+def with_columns(result: Result, names: Sequence[str]) -> Result:
+    """Return a result with some of its columns, in the order in which they are named."""
+    chosen = [result.columns.index(name) for name in names]
+    return replace(
+        result,
+        columns=tuple(names),
+        numeric=tuple(result.numeric[i] for i in chosen),
+        rows=tuple(tuple(row[i] for i in chosen) for row in result.rows),
     )
 
 
@@ -89,10 +104,14 @@ def _describe_more(console: Console, argument: str) -> Ending:
         shown.append((f"Partitions of {name}", partitions))
     console.shell.show(shown)
     if is_transactional(properties):
-        health = query(f"DESCRIBE HEALTH {name}")
-        if health is None:
+        detail = query(f"DESCRIBE DETAIL {name}")
+        health = query(f"DESCRIBE HEALTH {name}") if detail is not None else None
+        if detail is None or health is None:
             return Ending.FAILED
-        console.shell.show([(f"Health of {name}", health)], expanded="on")
+        storage = with_columns(detail, _STORAGE)
+        console.shell.show(
+            [(f"Storage of {name}", storage), (f"Health of {name}", health)], expanded="on"
+        )
     return Ending.DONE
 
 
@@ -134,7 +153,7 @@ CATALOG_COMMANDS = (
     Command(
         name="\\d+",
         arguments="[TABLE | PATTERN]",
-        help="Show columns, properties, partitions and health of a table.",
+        help="Show columns, properties, partitions, place, size and health of a table.",
         run=_describe_more,
         completes=Completes.TABLE,
     ),

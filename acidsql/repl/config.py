@@ -48,7 +48,7 @@ class Config:
     limit: int = _option(1000, "Rows of a table to show on the terminal at most.")
     timing: bool = _option(True, "Whether to show how long every statement took.")
     expanded: str = _option(
-        "off",
+        "auto",
         "Whether to show each row as lines of column and value; auto: where the table is wider "
         "than the terminal.",
         EXPANSIONS,

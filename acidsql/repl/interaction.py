@@ -17,6 +17,7 @@ from acidsql.repl.config import Config
 from acidsql.repl.console import Command, Completes, Console
 from acidsql.repl.favourites import FavouriteError, read_favourites
 from acidsql.repl.keywords import MORE_KEYWORDS
+from acidsql.repl.program import show_error
 from acidsql.repl.prompt import make_prompt
 from acidsql.repl.shell import Ending, Shell
 from acidsql.repl.syntax_help import topics
@@ -58,7 +59,7 @@ def interact(console: Console, config: Config, *, history: Path) -> None:
         except KeyboardInterrupt:  # between two statements
             continue
         except click.ClickException as error:  # of the editor
-            error.show()
+            show_error(error)
 
 
 def ask(question: str) -> bool:

@@ -25,6 +25,7 @@ from acidsql.repl.ingest_command import INTERRUPTED, ingest
 from acidsql.repl.interaction import ask
 from acidsql.repl.output import Output, terminal
 from acidsql.repl.printer import FORMATS, SCREEN_FORMATS, result_text, summary
+from acidsql.repl.program import Program
 from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Shell
 from acidsql.repl.start import (
@@ -75,7 +76,7 @@ def _spark_options(command: _Command) -> _Command:
     return command
 
 
-class _Commands(click.Group):
+class _Commands(Program):
     """Group whose help has the first sentence of each command, and not its beginning only."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

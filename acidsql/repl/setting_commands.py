@@ -22,8 +22,8 @@ def switched_timing(settings: Settings, argument: str) -> tuple[Settings, str]:
 
 
 def switched_expansion(settings: Settings, argument: str) -> tuple[Settings, str]:
-    """Switch the expanded display, or set it to one of ``EXPANSIONS``."""
-    toggled = "on" if settings.expanded == "off" else "off"
+    """Switch the expanded display on, or off where it is on, or set it to one of ``EXPANSIONS``."""
+    toggled = "off" if settings.expanded == "on" else "on"
     expanded = _choice(argument, EXPANSIONS) if argument else toggled
     return replace(settings, expanded=expanded), f"expanded display is {expanded}"
 

@@ -26,7 +26,13 @@ from acidsql.metastore.model import Table
 from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.time_zones import to_zone, zone_of_columns
-from acidsql.schema.acid_file import IS_DELETED_COLUMN, KEYS, ROW_ID_COLUMN, row_field
+from acidsql.schema.acid_file import (
+    IS_DELETED_COLUMN,
+    KEYS,
+    ROW_ID_COLUMN,
+    read_name,
+    row_field,
+)
 from acidsql.schema.columns import data_schema, partition_schema, schema_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
@@ -104,12 +110,16 @@ def _made_columns(
     zone: str,
 ) -> TableColumns:
     spark = session.spark
-    data = []
-    for field, stored in zip(schema_of(spark, columns).fields, columns, strict=True):
+    schema = schema_of(spark, columns)
+    data = bridge.struct_fields(spark, "row", [read_name(c.stored_name) for c in columns], schema)
+    converted = {}
+    for i, (field, stored) in enumerate(zip(schema.fields, columns, strict=True)):
+        if not _may_be_converted(session, stored, zone):
+            continue
         value = bridge.no_pushdown(spark, row_field(stored.stored_name), nullable=field.nullable)
         value = to_zone(session, value, field.dataType, zone)
         value = with_blanks(value, bridge.parse_type(spark, stored.type))
-        data.append(value.alias(field.name, metadata=field.metadata))
+        converted[i] = value.alias(field.name, metadata=field.metadata)
     taken = {c.key for c in (*columns, *partition_columns)}
     prefix = ROW_ID_COLUMN
     while any(name.startswith(prefix) for name in taken):
@@ -117,7 +127,7 @@ def _made_columns(
     names = {field: f"{prefix}_{field}" for field in _ROW_ID_FIELDS}
     fields = ", ".join(f"'{field}', {quote(name)}" for field, name in names.items())
     return TableColumns(
-        data=bridge.named_columns(spark, data),
+        data=bridge.with_columns_at(spark, data, converted),
         ids=bridge.named_columns(
             spark,
             [
@@ -128,6 +138,14 @@ def _made_columns(
         row_id=f"named_struct({fields})",
         is_deleted=f"{prefix}_is_deleted",
     )
+
+
+def _may_be_converted(session: AcidSession, column: TableColumn, zone: str) -> bool:
+    """Return whether values of a column may differ from those in files: by blanks of CHAR, or by a
+    time zone.
+    """
+    declared = column.type.lower()
+    return "char" in declared or ("timestamp" in declared and zone != session.jvm_time_zone)
 
 
 _known_columns = bridge.cached_per_session(256)(_made_columns)

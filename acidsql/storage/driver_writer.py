@@ -166,7 +166,7 @@ def stage_on_driver(
     told = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *KEYS))
     made = bridge.select(events, *columns, f"concat_ws(chr(0), {told}) AS {_TOLD}")
     with bridge.job_errors():
-        found = bridge.local_rows(bridge.limit_per_task(made, most))
+        found = bridge.local_rows(bridge.limit_per_task(made, most, len(table.columns)))
     if found is None or len(found) >= most:
         return None
     inserts = {target.name: target for target in rows}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 from collections.abc import Callable
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -220,6 +222,12 @@ def test_streams(on: Lab) -> None:
     with pytest.raises(AcidAnalysisError) as caught:
         rates.writeStream.toTable(t)
     assert caught.value.getCondition() == "UNSUPPORTED_FEATURE.STREAMING_WRITE"
+    told = str(caught.value).partition(" with ")[2]
+    assert told == f"acidsql.write_stream(frame, '{t}', 'checkpoint').start()"
+    call = next(
+        node for node in ast.walk(ast.parse(told)) if isinstance(node, ast.Call) and node.args
+    )
+    signature(acidsql.write_stream).bind(*call.args)  # has all that is required
 
 
 def test_batches_of_a_stream_write_acid_tables(on: Lab, tmp_path: Any) -> None:

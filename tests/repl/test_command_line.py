@@ -68,6 +68,7 @@ def test_wrong_usage_exits_2(arguments: list[str], message: str) -> None:
     answer = CliRunner().invoke(command.main, arguments)
     assert answer.exit_code == 2
     assert message in answer.output
+    assert answer.output.splitlines()[-1].startswith("error: ")
 
 
 def test_a_wrong_configuration_exits_2(configuration: Path) -> None:
@@ -86,17 +87,18 @@ def test_settings_of_prompt_and_script(configuration: Path, tmp_path: Path) -> N
         return shell_settings(context, read_config(file), at_prompt=at_prompt)
 
     values = (
-        'format = "unicode"\nlimit = 7\ndialect = "trino"\ntiming = false\nexpanded = "auto"\n'
+        'format = "unicode"\nlimit = 7\ndialect = "trino"\ntiming = false\nexpanded = "on"\n'
         'pager = "most"\ndestructive_warning = ["drop"]\n'
     )
     prompt = settings(at_prompt=True)
     assert (prompt.format_name, prompt.timing) == ("table", True)
+    assert prompt.expanded == "auto"
     assert (prompt.limit, prompt.shown) == (None, 1000)
     assert prompt.warned_of == ("unconditional_delete", "unconditional_update")
     own = settings(at_prompt=True, values=values)
     assert (own.format_name, own.timing, own.dialect) == ("unicode", False, "trino")
     assert (own.limit, own.shown) == (None, 7)
-    assert (own.expanded, own.pager, own.warned_of) == ("auto", "most", ("drop",))
+    assert (own.expanded, own.pager, own.warned_of) == ("on", "most", ("drop",))
     options = ("--format", "table", "--limit", "9", "--timing", "--no-warn")
     given = settings(*options, at_prompt=True, values=values)
     assert (given.format_name, given.limit, given.timing, given.warned_of) == ("table", 9, True, ())

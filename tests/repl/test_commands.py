@@ -93,7 +93,9 @@ def test_switches_go_back() -> None:
     on, _ = switched_timing(SETTINGS, "")
     assert switched_timing(on, "") == (SETTINGS, "timing is off")
     automatic, _ = switched_expansion(SETTINGS, "auto")
-    assert switched_expansion(automatic, "") == (SETTINGS, "expanded display is off")
+    on, said = switched_expansion(automatic, "")
+    assert (on.expanded, said) == ("on", "expanded display is on")
+    assert switched_expansion(on, "") == (SETTINGS, "expanded display is off")
 
 
 @pytest.mark.parametrize(

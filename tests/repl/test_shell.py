@@ -353,6 +353,14 @@ def test_the_catalog_is_shown(
     more = printed("\\d+ pet")
     for part in ("Columns of pet\n", "Properties of pet\n", "Partitions of pet\n", "| kind=dog "):
         assert part in more
+    storage = more[more.index("Storage of pet\n") : more.index("Health of pet\n")]
+    shown = dict(re.findall(r"^(\w+) +\| (.*)$", storage, re.MULTILINE))
+    (detail,) = acidsql.sql(empty, "DESCRIBE DETAIL pet").collect()
+    assert list(shown) == ["location", "owner", "numFiles", "sizeInBytes"]
+    assert shown["location"] == detail.location
+    assert shown["owner"] == detail.owner
+    assert int(shown["numFiles"]) == detail.numFiles
+    assert int(shown["sizeInBytes"]) == detail.sizeInBytes
     health = more[more.index("Health of pet\n") :]
     assert re.search(r"^numDeltas +\| 0$", health, re.MULTILINE)
     view = printed("\\d+ seen")

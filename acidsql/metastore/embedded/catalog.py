@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 
 from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
@@ -197,9 +197,12 @@ def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
     return int(row[0])
 
 
+_COLUMN_FIELDS = tuple(field.name for field in fields(Column))
+
+
 def columns_text(columns: Iterable[Column]) -> str:
     """Return the JSON text of columns, as ``columns_of`` takes it."""
-    return json.dumps([asdict(column) for column in columns])
+    return json.dumps([{name: getattr(c, name) for name in _COLUMN_FIELDS} for c in columns])
 
 
 def columns_of(text: str) -> tuple[Column, ...]:
