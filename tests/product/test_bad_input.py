@@ -318,7 +318,7 @@ def test_refused_columns_and_properties(lab: Lab) -> None:
             create("id nonsense"): "UNSUPPORTED_DATATYPE",
             create(properties="'orc.compress'='lzma'"): "INVALID_TABLE_PROPERTY",
             create(
-                properties="'orc.bloom.filter.columns'='id'"
+                properties="'orc.mask'='nullify,id'"
             ): "UNSUPPORTED_FEATURE.TABLE_PROPERTY",
             create(
                 properties="'external.table.purge'='true'"
