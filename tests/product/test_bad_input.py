@@ -317,9 +317,7 @@ def test_refused_columns_and_properties(lab: Lab) -> None:
             create("id int, d int DEFAULT nope"): "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
             create("id nonsense"): "UNSUPPORTED_DATATYPE",
             create(properties="'orc.compress'='lzma'"): "INVALID_TABLE_PROPERTY",
-            create(
-                properties="'orc.mask'='nullify,id'"
-            ): "UNSUPPORTED_FEATURE.TABLE_PROPERTY",
+            create(properties="'orc.mask'='nullify,id'"): "UNSUPPORTED_FEATURE.TABLE_PROPERTY",
             create(
                 properties="'external.table.purge'='true'"
             ): "UNSUPPORTED_FEATURE.TABLE_PROPERTY",
