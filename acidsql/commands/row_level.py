@@ -438,15 +438,12 @@ def _with_values(
     ]
     rows = bridge.with_attributes(rows, computed)
     spark = shape.session.spark
-    names = {
-        i: _value_names(shape, f"{prefix}_{i}")
-        for i, clause in enumerate(clauses)
-        if clause.assignments is not None
-    }
-    values = [
-        bridge.chosen_values(spark, clauses[i].assignments, clause_column, i, own)
-        for i, own in names.items()
-    ]
+    names, values = {}, []
+    for i, clause in enumerate(clauses):
+        if clause.assignments is not None:
+            names[i] = _value_names(shape, f"{prefix}_{i}")
+            made = bridge.chosen_values(spark, clause.assignments, clause_column, i, names[i])
+            values.append(made)
     kept = [F.col(name) for name in (f"{prefix}_row_id", clause_column, *sides.old)]
     columns = [bridge.named_columns(spark, kept), *values]
     rows = bridge.UnresolvedPlan.of(rows).project(columns).frame()
