@@ -6,6 +6,7 @@ test can set one of them to have the other way taken.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 _MIB = 1024 * 1024
@@ -60,6 +61,7 @@ class Limits:
             driver, about 50 bytes of each; more with Spark.
         sampled_tails: number of directories of a scan whose first files tell how many rows its
             bytes have.
+        own_reader: whether rows are read by acidsql's own reader (``bridge/orc``), in place of Spark's.
         split_bytes: original files are split at multiples of this, so that the position of a row
             follows from its split.
         fair_share_bytes: the splits of a scan are made smaller if its largest task shrinks by more
@@ -175,6 +177,7 @@ class Limits:
     watched_events: int = 100_000
     checked_events: int = 2_000_000
     sampled_tails: int = 64
+    own_reader: bool = os.environ.get("ACIDSQL_READER_UNDER_TEST") == "own"
     split_bytes: int = 128 * _MIB
     fair_share_bytes: int = 16 * _MIB
     compaction_events: int = 5_000_000

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError as GatewayError
 from py4j.protocol import Py4JJavaError as JavaError
 
 from acidsql.bridge import manifest_write, object_files, s3
+from acidsql.bridge.acid_tables import AcidTable, Planner, acid_relation, split_settings
 from acidsql.bridge.analysis_errors import naming_table, without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.before_stop import before_stop
@@ -241,6 +242,7 @@ __all__ = [
     "HALF_BITS",
     "TRIED",
     "WORD_BITS",
+    "AcidTable",
     "AggregateFunction",
     "BucketFileEncoder",
     "CatalogTable",
@@ -269,6 +271,7 @@ __all__ = [
     "NamedColumns",
     "PlanNode",
     "PlanOutline",
+    "Planner",
     "Reference",
     "RelationStatistics",
     "ScanFile",
@@ -279,6 +282,7 @@ __all__ = [
     "UnresolvedPlan",
     "Watch",
     "WrittenFile",
+    "acid_relation",
     "active",
     "alias_of",
     "aliases_are_fresh",
@@ -432,6 +436,7 @@ __all__ = [
     "simple_name",
     "sort_order",
     "split_and",
+    "split_settings",
     "start_connect_server",
     "start_thrift_server",
     "statement_settings",

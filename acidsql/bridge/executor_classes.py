@@ -16,7 +16,6 @@ from acidsql.bridge.java_sources import (
     class_loader,
     compiled_jar,
     scratch_directory,
-    source_text,
     url_of,
 )
 from acidsql.bridge.jvm import JavaObject, jvm_class
@@ -67,7 +66,7 @@ def package_texts(package: str) -> Mapping[str, str]:
     """Return the sources of a package by their paths below the root of the packages."""
     directory = Path(__file__).parent / package
     return {
-        f"acidsql/{package}/{path.name}": source_text(f"{package}/{path.name}", {})
+        f"acidsql/{package}/{path.name}": path.read_text("utf-8")
         for path in sorted(directory.glob("*.java"))
     }
 

@@ -42,7 +42,7 @@ class Inserts:
             return any(own.least <= high and own.greatest >= low for own in ranges)
 
         untouched, touched = parted(
-            self.directories, lambda data: concerned(data.ordinal, *_write_ids(data))
+            self.directories, lambda data: concerned(data.ordinal, *write_ids_of(data))
         )
         clean, dirty = parted(
             self.originals, lambda file: concerned(file.ordinal, file.write_id, file.write_id)
@@ -63,7 +63,7 @@ def parted(
     return tuple(parts[0]), tuple(parts[1])
 
 
-def _write_ids(data: DataDirectory) -> tuple[int, int]:
+def write_ids_of(data: DataDirectory) -> tuple[int, int]:
     """Return the lowest and highest write id that the rows of a directory can have."""
     is_delta = data.directory.kind is DirectoryKind.DELTA
     # A base that was compacted from original files alone has write id 0, or less, and such rows.

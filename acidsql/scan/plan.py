@@ -16,6 +16,7 @@ from pyspark.sql.types import StructField, StructType
 from acidsql import bridge
 from acidsql.format.changed_write_ids import ChangedWriteIds
 from acidsql.format.selection import needs_row_filter
+from acidsql.limits import limits
 from acidsql.scan.columns import (
     ORDINAL,
     columns_of_table,
@@ -48,6 +49,7 @@ from acidsql.scan.inserts import Inserts, parted
 from acidsql.scan.metadata_count import count_rows, find_occupied
 from acidsql.scan.original_events import original_events
 from acidsql.scan.original_files import OriginalFile, original_files
+from acidsql.scan.own_scan import own_scan
 from acidsql.scan.record import Removal, ScanRecord
 from acidsql.scan.search_argument import SearchArgument, compared_types, find_search_argument
 from acidsql.scan.snapshot import TableSnapshot
@@ -139,6 +141,8 @@ def _scanned(
     """
     snapshot = record.snapshot
     table = snapshot.table
+    if limits().own_reader and narrow is None:
+        return own_scan(session, record, inserts, deletes)
     known, is_deleted = columns_of_table(session, table), "false"
     if record.shows_deleted:
         first, *others = _all_rows(session, record, inserts, deletes)

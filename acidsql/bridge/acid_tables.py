@@ -1,0 +1,147 @@
+"""Relations over the files of a table, read by acidsql's own reader (``orc/AcidTable.java``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.executor_classes import new_object
+from acidsql.bridge.file_splits import even_share
+from acidsql.bridge.gateway import callback_client
+from acidsql.bridge.jvm import (
+    SOURCES,
+    JavaObject,
+    active,
+    default_parallelism,
+    java_type,
+    jvm_class,
+    scala_object,
+    session_state,
+)
+from acidsql.bridge.unresolved_plan import UnresolvedPlan
+
+Planner = Callable[[Sequence[int] | None, Sequence[str]], bytes]
+"""Plans the files that a query reads when it runs.
+
+It takes the ordinals of the partitions that the predicates of the query leave, None for all, and
+these predicates as text; it returns what ``Splits.java`` decodes. It may be called in any thread.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcidTable:
+    """Files of a table with all that their reader has to know.
+
+    Attributes:
+        name: which EXPLAIN shows.
+        key: equal for two tables only if they have the same rows.
+        declared: columns that the files have, with CHAR and VARCHAR, without metadata.
+        partition_schema: columns of the partitions.
+        partitions: their values, as ``scan.splits.encode_partitions`` writes them.
+        virtual_columns: how many of ``row__id`` and ``row__is__deleted`` there are.
+        planner: see there.
+        size: bytes of the files.
+        rows: their number.
+        zone: time zone of the session.
+        shows_deleted: whether deleted rows are shown.
+        filters_rows: whether ORC applies the predicates of a query to rows, too.
+    """
+
+    name: str
+    key: str
+    declared: StructType
+    partition_schema: StructType
+    partitions: bytes
+    virtual_columns: int
+    planner: Planner
+    size: int
+    rows: int
+    zone: str
+    shows_deleted: bool = False
+    filters_rows: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSettings:
+    """Settings of a session for the parts of files that tasks read.
+
+    Attributes:
+        tasks: number of tasks that run at once.
+        most_bytes: largest part of a file.
+        open_cost: bytes that opening a file counts as.
+        share: largest part at which the tasks are balanced, None if Spark's own number does that.
+    """
+
+    tasks: int
+    most_bytes: int
+    open_cost: int
+    share: int | None
+
+
+def split_settings(spark: SparkSession, sizes: Sequence[int]) -> SplitSettings:
+    """Return the settings of a session for files of some sizes in bytes."""
+    settings = session_state(spark).conf()
+    wanted = settings.filesMinPartitionNum()
+    return SplitSettings(
+        tasks=int(wanted.get()) if wanted.isDefined() else default_parallelism(spark),
+        most_bytes=int(settings.filesMaxPartitionBytes()),
+        open_cost=int(settings.filesOpenCostInBytes()),
+        share=even_share(spark, sizes),
+    )
+
+
+def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan, JavaObject]:
+    """Build the relation over a table.
+
+    Returns:
+        The relation, with the columns of the table and then those of its partitions; and the Java
+        object that a plan refers to for as long as it can run.
+    """
+    callback_client(spark)
+    longs = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, 2)
+    longs[0], longs[1] = table.size, table.rows
+    options = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, 3)
+    options[0] = int(session_state(spark).conf().orcVectorizedReaderBatchSize())
+    options[1], options[2] = int(table.shows_deleted), int(table.filters_rows)
+    made = new_object(
+        spark,
+        "orc",
+        "AcidTable",
+        table.name,
+        table.key,
+        java_type(spark, table.declared),
+        java_type(spark, table.partition_schema),
+        table.virtual_columns,
+        _planning(table.planner),
+        longs,
+        table.zone,
+        options,
+        session_state(spark).newHadoopConf(),
+        spark.sparkContext._jsc,
+    )
+    if table.partition_schema.fields:
+        with active(spark):
+            made.setPartitions(table.partitions)
+    none = scala_object(spark, "scala.None")
+    relation = jvm_class(spark, f"{SOURCES}.v2.DataSourceV2Relation").create(made, none, none)
+    return UnresolvedPlan(spark, relation), made
+
+
+def _planning(planner: Planner) -> object:
+    """Return what the JVM calls to have the files of a query planned."""
+
+    class Planning:
+        __slots__ = ()
+
+        def apply(self, request: str) -> bytes:
+            kept, *predicates = request.split("\n")
+            ordinals = None if kept == "all" else [int(ordinal) for ordinal in kept.split()]
+            return planner(ordinals, predicates)
+
+        class Java:
+            implements = ("java.util.function.Function",)
+
+    return Planning()

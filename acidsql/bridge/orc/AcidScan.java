@@ -1,0 +1,228 @@
+package acidsql.orc;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import org.apache.spark.sql.connector.expressions.Expression;
+import org.apache.spark.sql.connector.expressions.FieldReference;
+import org.apache.spark.sql.connector.expressions.LiteralValue;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
+import org.apache.spark.sql.connector.read.SupportsReportStatistics;
+import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** What a query reads of a table. */
+final class AcidScan
+    implements Scan, Batch, SupportsRuntimeV2Filtering, SupportsReportStatistics {
+  private static final int ROW_OVERHEAD = 8; // bytes that Spark adds for each row
+  private final AcidTable table;
+  private final StructType required;
+  private final Predicate[] pushed;
+  private Predicate[] atRunTime = new Predicate[0];
+
+  AcidScan(AcidTable table, StructType required, Predicate[] pushed) {
+    this.table = table;
+    this.required = required;
+    this.pushed = pushed;
+  }
+
+  /** Collects what Spark tells of a query. */
+  static final class Builder
+      implements ScanBuilder, SupportsPushDownRequiredColumns, SupportsPushDownV2Filters {
+    private final AcidTable table;
+    private StructType required;
+    private Predicate[] pushed = new Predicate[0];
+
+    Builder(AcidTable table) {
+      this.table = table;
+      this.required = table.schema();
+    }
+
+    public void pruneColumns(StructType wanted) {
+      required = wanted;
+    }
+
+    /** Takes all predicates, which leave out some rows, and leaves them to Spark for all rows. */
+    public Predicate[] pushPredicates(Predicate[] predicates) {
+      pushed = predicates;
+      return predicates;
+    }
+
+    public Predicate[] pushedPredicates() {
+      return pushed;
+    }
+
+    public Scan build() {
+      return new AcidScan(table, required, pushed);
+    }
+  }
+
+  public StructType readSchema() {
+    return required;
+  }
+
+  public String description() {
+    return table.name() + " " + required.catalogString() + " " + Arrays.toString(pushed);
+  }
+
+  public Batch toBatch() {
+    return this;
+  }
+
+  /** Has Spark ask for the partitions when it runs the query, and not to plan it. */
+  public Scan.ColumnarSupportMode columnarSupportMode() {
+    return Scan.ColumnarSupportMode.SUPPORTED;
+  }
+
+  public NamedReference[] filterAttributes() {
+    List found = new ArrayList();
+    String[] names = table.partitionSchema.fieldNames();
+    for (int i = 0; i < names.length; i++) {
+      if (Arrays.asList(required.fieldNames()).contains(names[i])) {
+        found.add(FieldReference.column(names[i]));
+      }
+    }
+    return (NamedReference[]) found.toArray(new NamedReference[0]);
+  }
+
+  public void filter(Predicate[] predicates) {
+    atRunTime = predicates;
+  }
+
+  public Statistics estimateStatistics() {
+    long whole = ROW_OVERHEAD + table.schema().defaultSize();
+    long read = ROW_OVERHEAD + required.defaultSize();
+    final long bytes = Math.max(1, (long) ((double) table.bytes * read / whole));
+    final long rows = table.rows;
+    return new Statistics() {
+      public OptionalLong sizeInBytes() {
+        return OptionalLong.of(bytes);
+      }
+
+      public OptionalLong numRows() {
+        return rows < 0 ? OptionalLong.empty() : OptionalLong.of(rows);
+      }
+    };
+  }
+
+  /**
+   * Asks Python for the parts of files that are read.
+   *
+   * <p>A request is a line of the ordinals of the partitions that the predicates leave, separated by
+   * blanks, or "all"; then a line for each predicate.
+   */
+  public InputPartition[] planInputPartitions() {
+    StringBuilder request = new StringBuilder(keptPartitions());
+    for (int i = 0; i < pushed.length; i++) {
+      request.append('\n').append(pushed[i].toString().replace('\n', ' '));
+    }
+    for (int i = 0; i < atRunTime.length; i++) {
+      request.append('\n').append(atRunTime[i].toString().replace('\n', ' '));
+    }
+    try {
+      Object answer = table.planner.apply(request.toString());
+      if (answer instanceof RuntimeException) {
+        throw (RuntimeException) answer;
+      }
+      return Splits.decode((byte[]) answer, table.partitions());
+    } catch (java.io.IOException error) {
+      throw new IllegalStateException(error);
+    }
+  }
+
+  private String keptPartitions() {
+    Object[][] partitions = table.partitions();
+    StringBuilder kept = new StringBuilder();
+    int count = 0;
+    for (int i = 0; i < partitions.length; i++) {
+      boolean mayMatch = true;
+      for (int j = 0; j < pushed.length; j++) {
+        mayMatch &= mayHold(pushed[j], partitions[i]);
+      }
+      for (int j = 0; j < atRunTime.length; j++) {
+        mayMatch &= mayHold(atRunTime[j], partitions[i]);
+      }
+      if (mayMatch) {
+        kept.append(count++ == 0 ? "" : " ").append(i);
+      }
+    }
+    return count == partitions.length ? "all" : kept.toString();
+  }
+
+  /** Returns false if a predicate holds for no row of a partition. */
+  private boolean mayHold(Expression expression, Object[] partition) {
+    if (!(expression instanceof Predicate)) {
+      return true;
+    }
+    Expression[] children = ((Predicate) expression).children();
+    String name = ((Predicate) expression).name();
+    if (name.equals("AND")) {
+      return mayHold(children[0], partition) && mayHold(children[1], partition);
+    }
+    if (name.equals("OR")) {
+      return mayHold(children[0], partition) || mayHold(children[1], partition);
+    }
+    String column = children.length == 0 ? null : SearchArguments.columnOf(children[0]);
+    scala.Option found =
+        column == null ? scala.Option.empty() : table.partitionSchema.getFieldIndex(column);
+    if (found.isEmpty()) {
+      return true;
+    }
+    int position = ((Integer) found.get()).intValue();
+    Object value = partition[position];
+    if (name.equals("IS_NULL")) {
+      return value == null;
+    }
+    if (name.equals("IS_NOT_NULL")) {
+      return value != null;
+    }
+    if (!name.equals("=") && !name.equals("IN")) {
+      return true;
+    }
+    for (int i = 1; i < children.length; i++) {
+      if (!(children[i] instanceof LiteralValue)) {
+        return true;
+      }
+      LiteralValue literal = (LiteralValue) children[i];
+      StructField field = table.partitionSchema.fields()[position];
+      if (!literal.dataType().equals(field.dataType()) || value instanceof byte[]) {
+        return true;
+      }
+      if (value != null && value.equals(literal.value())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  public PartitionReaderFactory createReaderFactory() {
+    ReadPlan plan = new ReadPlan(table, required, pushed);
+    return new AcidReader.Factory(plan, table.newConfiguration());
+  }
+
+  /** Of two equal scans Spark runs one. */
+  public boolean equals(Object other) {
+    if (!(other instanceof AcidScan)) {
+      return false;
+    }
+    AcidScan scan = (AcidScan) other;
+    return table.equals(scan.table)
+        && required.equals(scan.required)
+        && Arrays.equals(pushed, scan.pushed);
+  }
+
+  public int hashCode() {
+    return (table.hashCode() * 31 + required.hashCode()) * 31 + Arrays.hashCode(pushed);
+  }
+}

@@ -1,0 +1,219 @@
+package acidsql.orc;
+
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
+import org.apache.spark.sql.connector.catalog.MetadataColumn;
+import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.Option;
+
+/**
+ * A snapshot of a table, whose files Python plans when a query runs.
+ *
+ * <p>Its columns are those of the table in their order, those of its partitions last; {@code
+ * row__id} and {@code row__is__deleted} are metadata columns. Spark tells the predicates and columns
+ * of a query, and Python answers with the parts of files that tasks read.
+ */
+public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
+  static final String ROW_ID_NAME = "row__id";
+  static final StructType ROW_ID =
+      new StructType()
+          .add("writeid", DataTypes.LongType)
+          .add("bucketid", DataTypes.IntegerType)
+          .add("rowid", DataTypes.LongType);
+  final StructType declared; // columns that files have
+  final StructType partitionSchema;
+  final Function planner; // a String to byte[]
+  final long bytes;
+  final long rows;
+  final String zone;
+  final int batchRows;
+  final boolean showsDeleted;
+  final boolean filtersRows;
+  private final String name;
+  private final String key;
+  private final StructType schema;
+  private final MetadataColumn[] metadata;
+  private final Configuration conf;
+  private final JavaSparkContext context;
+  private Object[][] partitions;
+
+  /**
+   * Makes the table.
+   *
+   * @param name which EXPLAIN shows
+   * @param key equal for two tables only if they have the same rows
+   * @param declared columns of the files, perhaps with CHAR and VARCHAR
+   * @param partitionSchema columns of the partitions
+   * @param virtualColumns how many of row__id and row__is__deleted there are
+   * @param planner is given a request, see AcidScan, and returns what Splits decodes
+   * @param statistics bytes and rows of the table
+   * @param zone time zone of the session
+   * @param options rows of a batch; 1 for deleted rows too; 1 if ORC filters rows
+   */
+  public AcidTable(
+      String name,
+      String key,
+      DataType declared,
+      DataType partitionSchema,
+      int virtualColumns,
+      Function planner,
+      long[] statistics,
+      String zone,
+      long[] options,
+      Configuration conf,
+      JavaSparkContext context) {
+    this.name = name;
+    this.key = key;
+    this.declared = (StructType) declared;
+    this.partitionSchema = (StructType) partitionSchema;
+    this.planner = planner;
+    this.bytes = statistics[0];
+    this.rows = statistics[1];
+    this.zone = zone;
+    this.batchRows = (int) options[0];
+    this.showsDeleted = options[1] == 1;
+    this.filtersRows = options[2] == 1;
+    this.conf = conf;
+    this.context = context;
+    StructType read = (StructType) CharVarcharUtils.replaceCharVarcharWithString(declared);
+    StructField[] others = this.partitionSchema.fields();
+    for (int i = 0; i < others.length; i++) {
+      read = read.add(others[i]);
+    }
+    this.schema = read;
+    MetadataColumn[] all = {
+      new Virtual(ROW_ID_NAME, ROW_ID), new Virtual("row__is__deleted", DataTypes.BooleanType)
+    };
+    this.metadata = new MetadataColumn[virtualColumns];
+    System.arraycopy(all, 0, metadata, 0, virtualColumns);
+    this.partitions = new Object[0][];
+  }
+
+  /**
+   * Sets the values of the partitions.
+   *
+   * @param values number of the partitions, then each value: -1 for NULL, or the length of a text
+   *     and its UTF-8 bytes; Spark casts it by the settings of the session that calls
+   */
+  public void setPartitions(byte[] values) throws IOException {
+    DataInputStream in = new DataInputStream(new ByteArrayInputStream(values));
+    StructField[] fields = partitionSchema.fields();
+    Object[][] found = new Object[in.readInt()][fields.length];
+    Map[] known = new Map[fields.length];
+    for (int i = 0; i < found.length; i++) {
+      for (int j = 0; j < fields.length; j++) {
+        known[j] = known[j] == null ? new HashMap() : known[j];
+        int length = in.readInt();
+        if (length >= 0) {
+          byte[] text = new byte[length];
+          in.readFully(text);
+          UTF8String value = UTF8String.fromBytes(text);
+          if (!known[j].containsKey(value)) {
+            known[j].put(value, typed(value, fields[j].dataType()));
+          }
+          found[i][j] = known[j].get(value);
+        }
+      }
+    }
+    partitions = found;
+  }
+
+  private Object typed(UTF8String text, DataType type) {
+    if (type instanceof StringType) {
+      return text;
+    }
+    Literal literal = new Literal(text, DataTypes.StringType);
+    return new Cast(literal, type, Option.apply(zone)).eval(null);
+  }
+
+  Object[][] partitions() {
+    return partitions;
+  }
+
+  /** Returns the position of a column, or -1 of a virtual one. */
+  int positionOf(String column) {
+    Option found = schema.getFieldIndex(column);
+    return found.isDefined() ? ((Integer) found.get()).intValue() : -1;
+  }
+
+  Broadcast newConfiguration() {
+    return context.broadcast(new SerializableConfiguration(conf));
+  }
+
+  public String name() {
+    return name;
+  }
+
+  public StructType schema() {
+    return schema;
+  }
+
+  public Set capabilities() {
+    return Collections.singleton(TableCapability.BATCH_READ);
+  }
+
+  public MetadataColumn[] metadataColumns() {
+    return metadata;
+  }
+
+  public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+    return new AcidScan.Builder(this);
+  }
+
+  public boolean equals(Object other) {
+    return other instanceof AcidTable && ((AcidTable) other).key.equals(key);
+  }
+
+  public int hashCode() {
+    return key.hashCode();
+  }
+
+  public String toString() {
+    return name;
+  }
+
+  private static final class Virtual implements MetadataColumn {
+    private final String name;
+    private final DataType type;
+
+    Virtual(String name, DataType type) {
+      this.name = name;
+      this.type = type;
+    }
+
+    public String name() {
+      return name;
+    }
+
+    public DataType dataType() {
+      return type;
+    }
+
+    public boolean isNullable() {
+      return false;
+    }
+  }
+}

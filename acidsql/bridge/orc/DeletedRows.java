@@ -1,0 +1,121 @@
+package acidsql.orc;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.roaringbitmap.RoaringBitmap;
+
+/** The rows of a part of a file that delete events name. */
+final class DeletedRows {
+  private final Map byGroup = new HashMap(); // of DeleteEvents.Group without deleter to Deleters
+  // The group of the row that was asked for last, with the next deleted row of it.
+  private DeleteEvents.Group group;
+  private RoaringBitmap bits;
+  private long lastRowId;
+  private long next;
+
+  /**
+   * Reads the delete events that may name rows of a part.
+   *
+   * @param wanted ranges of its row ids
+   */
+  DeletedRows(Splits.Part part, DeleteEvents.KeyRange wanted, Configuration conf)
+      throws Exception {
+    for (int i = 0; i < part.deletes.length; i++) {
+      Splits.DeleteFile file = part.deletes[i];
+      if (wanted.meets(file.bounds)) {
+        try {
+          add(DeleteEvents.of(file, wanted, part.keepsDeletes, conf), part.deleters);
+        } catch (Exception error) {
+          throw FileReader.failed(file.path, error);
+        }
+      }
+    }
+  }
+
+  private void add(DeleteEvents events, Splits.WriteIds visible) {
+    Iterator each = events.groups();
+    while (each.hasNext()) {
+      DeleteEvents.Group deleted = (DeleteEvents.Group) each.next();
+      if (visible.has(deleted.deleter)) {
+        DeleteEvents.Group key = deleted.withoutDeleter();
+        Deleters known = (Deleters) byGroup.get(key);
+        if (known == null) {
+          known = new Deleters();
+          byGroup.put(key, known);
+        }
+        known.writeIds.add(Long.valueOf(deleted.deleter));
+        known.bits.add(events.bits(deleted));
+      }
+    }
+  }
+
+  boolean isEmpty() {
+    return byGroup.isEmpty();
+  }
+
+  /** Returns whether a row was deleted. */
+  boolean has(long writeId, long bucket, long rowId) {
+    long high = DeleteEvents.high(rowId);
+    if (group == null || !group.is(0, writeId, bucket, high)) {
+      group = new DeleteEvents.Group(0, writeId, bucket, high);
+      Deleters deleters = (Deleters) byGroup.get(group);
+      bits = deleters == null ? null : deleters.all();
+      lastRowId = Long.MAX_VALUE;
+    }
+    if (bits == null) {
+      return false;
+    }
+    int low = DeleteEvents.low(rowId);
+    // Rows are in the order of their ids, as a rule: then most of them take one comparison.
+    if (rowId < lastRowId || next >= 0 && next < low) {
+      next = bits.nextValue(low); // -1 if there is none
+    }
+    lastRowId = rowId;
+    return next == low;
+  }
+
+  /** Returns the last write id that has deleted a row, or -1. */
+  long deleterOf(long writeId, long bucket, long rowId) {
+    Deleters deleters =
+        (Deleters)
+            byGroup.get(
+                new DeleteEvents.Group(0, writeId, bucket, DeleteEvents.high(rowId)));
+    return deleters == null ? -1 : deleters.last(DeleteEvents.low(rowId));
+  }
+
+  /** Write ids that have deleted rows of one group, with the bits of these rows. */
+  private static final class Deleters {
+    final List writeIds = new ArrayList(); // of Long
+    final List bits = new ArrayList(); // of RoaringBitmap
+    private RoaringBitmap all;
+
+    RoaringBitmap all() {
+      if (all == null) {
+        all = (RoaringBitmap) bits.get(0);
+        if (bits.size() > 1) {
+          // What is kept for other tasks stays as it is.
+          all = RoaringBitmap.or((RoaringBitmap) bits.get(0), (RoaringBitmap) bits.get(1));
+          for (int i = 2; i < bits.size(); i++) {
+            all.or((RoaringBitmap) bits.get(i));
+          }
+        }
+      }
+      return all;
+    }
+
+    long last(int low) {
+      long last = -1;
+      for (int i = 0; i < bits.size(); i++) {
+        long writeId = ((Long) writeIds.get(i)).longValue();
+        if (writeId > last && ((RoaringBitmap) bits.get(i)).contains(low)) {
+          last = writeId;
+        }
+      }
+      return last;
+    }
+  }
+}

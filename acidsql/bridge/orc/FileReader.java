@@ -1,0 +1,448 @@
+package acidsql.orc;
+
+import java.io.IOException;
+import java.time.ZoneId;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.TimeZone;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.vector.ColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.LongColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.StructColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
+import org.apache.hadoop.hive.ql.io.sarg.SearchArgument;
+import org.apache.orc.ColumnStatistics;
+import org.apache.orc.IntegerColumnStatistics;
+import org.apache.orc.OrcFile;
+import org.apache.orc.Reader;
+import org.apache.orc.RecordReader;
+import org.apache.orc.StripeInformation;
+import org.apache.orc.StripeStatistics;
+import org.apache.orc.TypeDescription;
+import org.apache.orc.impl.SchemaEvolution;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+
+/** Reads a part of a file in batches. */
+final class FileReader implements SearchArguments.KnownColumns {
+  // Columns of an ACID file, by position.
+  private static final int WRITE_ID = 1;
+  private static final int BUCKET = 2;
+  private static final int ROW_ID = 3;
+  private static final int CURRENT_WRITE_ID = 4;
+  private static final int ROW = 5;
+
+  private final ReadPlan plan;
+  private final Splits.Part part;
+  private final boolean isEvents;
+  private final List fileNames; // of the columns of the table that the file has, by position
+  private final List fileTypes;
+  private final int known; // their number
+  private final Reader reader;
+  private RecordReader rows;
+  private final VectorizedRowBatch batch;
+  private final ColumnVector[] vectors; // of the columns of the table, by position
+  private final Columns.Rows counted = new Columns.Rows();
+  private final ColumnarBatch shown;
+  private final boolean needsIds;
+  private DeletedRows deleted;
+  // Ids of the rows of a batch: as they are shown, by position in the batch.
+  private final ColumnVector[] ids = new ColumnVector[3];
+  private LongColumnVector isDeleted;
+  private LongColumnVector shownWriteIds;
+  private int[] positions = new int[0];
+
+  FileReader(ReadPlan plan, Splits.Part part, Configuration conf) throws Exception {
+    this.plan = plan;
+    this.part = part;
+    this.isEvents = part.kind == Splits.EVENTS;
+    ZoneId zone = DateTimeUtils.getZoneId(plan.zone);
+    // ORC computes moments in the zone of the JVM alone. In that of the session they are computed
+    // from local times, which two moments share when clocks are set back.
+    boolean isOwnZone =
+        !plan.hasLocalTimes
+            && zone.getRules().equals(TimeZone.getDefault().toZoneId().getRules());
+    Columns.Moments moments = new Columns.Moments(isOwnZone ? null : zone);
+    reader =
+        OrcFile.createReader(
+            new Path(part.path),
+            OrcFile.readerOptions(conf).maxLength(part.fileLength).useUTCTimestamp(!isOwnZone));
+    try {
+      TypeDescription schema = reader.getSchema();
+      TypeDescription row = isEvents ? rowOf(schema) : schema;
+      if (row.getCategory() != TypeDescription.Category.STRUCT) {
+        throw new IOException("its rows are no structs but " + row);
+      }
+      fileNames = row.getFieldNames();
+      fileTypes = row.getChildren();
+      known = Math.min(part.columns, fileTypes.size());
+      deleted = part.deletes == null ? null : new DeletedRows(part, keyRange(), conf);
+      if (deleted != null && deleted.isEmpty()) {
+        deleted = null;
+      }
+      needsIds = plan.rowId >= 0 || deleted != null;
+      SearchArguments arguments = new SearchArguments(this);
+      SearchArgument argument = null;
+      // The position of a row is known only if none before it is passed over.
+      if (isEvents || !needsIds) {
+        argument = arguments.of(plan.predicates);
+      }
+      TypeDescription read = readSchema(schema);
+      TypeDescription readRow =
+          isEvents ? (TypeDescription) read.getChildren().get(ROW) : read;
+      batch = new VectorizedRowBatch(read.getChildren().size(), plan.batchRows);
+      StructColumnVector columns = vectorsOf(readRow, arguments.used());
+      vectors = columns.fields;
+      if (isEvents) {
+        for (int i = 0; i < ROW; i++) {
+          batch.cols[i] = needsAcidColumn(i) ? new LongColumnVector(plan.batchRows) : null;
+        }
+        batch.cols[ROW] = columns;
+      } else {
+        batch.cols = columns.fields;
+      }
+      shown = new ColumnarBatch(shownColumns(columns, moments));
+      Reader.Options options =
+          reader
+              .options()
+              .schema(read)
+              .include(included(read, readRow))
+              .range(part.start, part.length)
+              .isSchemaEvolutionCaseAware(false)
+              .forcePositionalEvolution(false)
+              .tolerateMissingSchema(true)
+              .skipCorruptRecords(false)
+              .allowPluginFilters(false)
+              .allowSARGToFilter(false);
+      if (argument != null) {
+        options.searchArgument(argument, new String[0]);
+        boolean isFiltered = plan.filtersRows;
+        options.allowSARGToFilter(isFiltered).useSelected(isFiltered);
+      }
+      rows = reader.rows(options);
+    } catch (Exception error) {
+      reader.close();
+      throw error;
+    }
+  }
+
+  /** Returns an error that says which file cannot be read. */
+  static IOException failed(String path, Exception error) {
+    return new IOException(path + " cannot be read: " + error.getMessage(), error);
+  }
+
+  /** Returns the type of a row of the table in an ACID file. */
+  private static TypeDescription rowOf(TypeDescription schema) throws IOException {
+    if (!SchemaEvolution.checkAcidSchema(schema)) {
+      throw new IOException("it is named like a file of a transactional table and has " + schema);
+    }
+    return (TypeDescription) schema.getChildren().get(ROW);
+  }
+
+  // ---- What is read
+
+  private boolean needsAcidColumn(int column) {
+    if (column == CURRENT_WRITE_ID) {
+      return part.visible != null;
+    }
+    return needsIds && (column == WRITE_ID || column == BUCKET || column == ROW_ID);
+  }
+
+  /**
+   * Returns the type as which the file is read: with the names that it has itself, so that columns
+   * are found by their positions, as in Hive 4.1. Fields of nested structs are found by name.
+   */
+  private TypeDescription readSchema(TypeDescription schema) {
+    TypeDescription row = TypeDescription.createStruct();
+    for (int i = 0; i < known; i++) {
+      int column = plan.columnAt(i);
+      TypeDescription type =
+          column < 0
+              ? ((TypeDescription) fileTypes.get(i)).clone()
+              : Vectors.orcType(plan.required.fields()[column].dataType());
+      row.addField((String) fileNames.get(i), type);
+    }
+    if (!isEvents) {
+      return row;
+    }
+    TypeDescription events = TypeDescription.createStruct();
+    for (int i = 0; i < ROW; i++) {
+      String name = (String) schema.getFieldNames().get(i);
+      events.addField(name, ((TypeDescription) schema.getChildren().get(i)).clone());
+    }
+    return events.addField((String) schema.getFieldNames().get(ROW), row);
+  }
+
+  private boolean[] included(TypeDescription read, TypeDescription row) {
+    boolean[] found = new boolean[read.getMaximumId() + 1];
+    found[0] = true;
+    for (int i = 0; isEvents && i < ROW; i++) {
+      found[((TypeDescription) read.getChildren().get(i)).getId()] = needsAcidColumn(i);
+    }
+    for (int i = 0; i < known; i++) {
+      if (plan.columnAt(i) >= 0) {
+        found[row.getId()] = true;
+        TypeDescription type = (TypeDescription) row.getChildren().get(i);
+        Arrays.fill(found, type.getId(), type.getMaximumId() + 1, true);
+      }
+    }
+    return found;
+  }
+
+  /** Makes the vectors of the columns that are read; one stands for all others. */
+  private StructColumnVector vectorsOf(TypeDescription row, Set compared) {
+    ColumnVector unread = new LongColumnVector(1);
+    ColumnVector[] fields = new ColumnVector[known];
+    for (int i = 0; i < known; i++) {
+      boolean isCompared = compared.contains(fileNames.get(i));
+      fields[i] =
+          plan.columnAt(i) < 0
+              ? unread
+              : Vectors.newVector(
+                  (TypeDescription) row.getChildren().get(i),
+                  (TypeDescription) fileTypes.get(i),
+                  isCompared,
+                  plan.batchRows);
+    }
+    return new RowVector(plan.batchRows, fields);
+  }
+
+  /**
+   * Columns of the rows of a batch.
+   *
+   * <p>Where ORC filters rows, it reads the columns that it compares first, and forgets this vector
+   * before it reads the others. What is known of the first ones has to stay.
+   */
+  private static final class RowVector extends StructColumnVector {
+    RowVector(int size, ColumnVector[] fields) {
+      super(size, fields);
+    }
+
+    public void reset() {
+      noNulls = true;
+      isRepeating = false;
+      Arrays.fill(isNull, false);
+    }
+  }
+
+  // ---- What Spark sees
+
+  private org.apache.spark.sql.vectorized.ColumnVector[] shownColumns(
+      StructColumnVector columns, Columns.Moments moments) {
+    StructField[] fields = plan.required.fields();
+    org.apache.spark.sql.vectorized.ColumnVector[] found =
+        new org.apache.spark.sql.vectorized.ColumnVector[fields.length];
+    if (needsIds) {
+      findIds();
+    }
+    for (int i = 0; i < fields.length; i++) {
+      DataType type = fields[i].dataType();
+      int position = plan.positions[i];
+      if (i == plan.rowId) {
+        found[i] = rowIds((StructType) type, moments);
+      } else if (i == plan.isDeleted) {
+        isDeleted = deleted == null ? null : new LongColumnVector(plan.batchRows);
+        found[i] =
+            deleted == null
+                ? (org.apache.spark.sql.vectorized.ColumnVector)
+                    new ConstantColumn(type, Boolean.FALSE)
+                : Columns.shown(type, type, isDeleted, counted, moments);
+      } else if (position >= plan.dataColumns) {
+        found[i] = new ConstantColumn(type, part.partition[position - plan.dataColumns]);
+      } else if (position < known) {
+        DataType declared = plan.declared.fields()[position].dataType();
+        found[i] = Columns.shown(declared, type, columns.fields[position], counted, moments);
+      } else {
+        found[i] = new ConstantColumn(type, null); // added since the file was written
+      }
+    }
+    return found;
+  }
+
+  /** Finds or makes the vectors of the parts of row ids. */
+  private void findIds() {
+    for (int i = 0; i < ids.length; i++) {
+      ids[i] = isEvents ? batch.cols[WRITE_ID + i] : new LongColumnVector(plan.batchRows);
+    }
+    if (!isEvents) {
+      ((LongColumnVector) ids[0]).fill(part.writeId);
+      ((LongColumnVector) ids[1]).fill(part.bucket);
+    }
+  }
+
+  private org.apache.spark.sql.vectorized.ColumnVector rowIds(
+      StructType type, Columns.Moments moments) {
+    StructField[] fields = type.fields();
+    Columns.FileColumn[] found = new Columns.FileColumn[fields.length];
+    for (int i = 0; i < fields.length; i++) {
+      int id = AcidTable.ROW_ID.fieldIndex(fields[i].name());
+      ColumnVector vector = ids[id];
+      if (id == 0 && plan.showsDeleted && deleted != null) {
+        // Of a deleted row the write id is shown that has deleted it.
+        shownWriteIds = new LongColumnVector(plan.batchRows);
+        vector = shownWriteIds;
+      }
+      DataType field = fields[i].dataType();
+      found[i] = Columns.shown(field, field, vector, counted, moments);
+    }
+    return new Columns.StructColumn(type, new LongColumnVector(1), Columns.Rows.ALL, found);
+  }
+
+  // ---- Reading
+
+  /** Reads the next batch with rows that count; returns null at the end. */
+  ColumnarBatch next() throws Exception {
+    while (true) {
+      long first = isEvents || !needsIds ? 0 : part.firstRowId + rows.getRowNumber();
+      for (int i = 0; i < vectors.length; i++) {
+        if (plan.columnAt(i) >= 0) {
+          Vectors.reset(vectors[i]);
+        }
+      }
+      if (!rows.nextBatch(batch)) {
+        return null;
+      }
+      if (!isEvents && needsIds) {
+        long[] numbers = ((LongColumnVector) ids[2]).vector;
+        for (int i = 0; i < batch.size; i++) {
+          numbers[i] = first + i;
+        }
+      }
+      int count = count();
+      if (count > 0) {
+        shown.setNumRows(count);
+        return shown;
+      }
+    }
+  }
+
+  /** Finds the rows of a batch that count; returns their number. */
+  private int count() {
+    int size = batch.size;
+    boolean isSelected = batch.selectedInUse;
+    counted.positions = null;
+    if (!isSelected && part.visible == null && deleted == null) {
+      return size;
+    }
+    if (positions.length < batch.getMaxSize()) {
+      positions = new int[batch.getMaxSize()];
+    }
+    LongColumnVector current =
+        part.visible == null ? null : (LongColumnVector) batch.cols[CURRENT_WRITE_ID];
+    LongColumnVector writeIds = (LongColumnVector) ids[0];
+    LongColumnVector buckets = (LongColumnVector) ids[1];
+    LongColumnVector rowIds = (LongColumnVector) ids[2];
+    int found = 0;
+    for (int i = 0; i < size; i++) {
+      int row = isSelected ? batch.selected[i] : i;
+      if (current != null && !part.visible.has(current.vector[current.isRepeating ? 0 : row])) {
+        continue;
+      }
+      if (deleted != null) {
+        long writeId = writeIds.vector[writeIds.isRepeating ? 0 : row];
+        long bucket = buckets.vector[buckets.isRepeating ? 0 : row];
+        long rowId = rowIds.vector[rowIds.isRepeating ? 0 : row];
+        boolean isGone = deleted.has(writeId, bucket, rowId);
+        if (isGone && !plan.showsDeleted) {
+          continue;
+        }
+        if (isDeleted != null) {
+          isDeleted.vector[row] = isGone ? 1 : 0;
+        }
+        if (shownWriteIds != null) {
+          shownWriteIds.vector[row] =
+              isGone ? deleted.deleterOf(writeId, bucket, rowId) : writeId;
+        }
+      }
+      positions[found++] = row;
+    }
+    counted.positions = found == size && !isSelected ? null : positions;
+    return found;
+  }
+
+  void close() throws IOException {
+    try {
+      if (rows != null) {
+        rows.close();
+      }
+    } finally {
+      reader.close();
+    }
+  }
+
+  // ---- What is known of the file
+
+  /** Returns ranges of the row ids in the part of the file, from its statistics. */
+  private DeleteEvents.KeyRange keyRange() throws IOException {
+    if (!isEvents) {
+      long last = part.firstRowId + reader.getNumberOfRows() - 1;
+      return new DeleteEvents.KeyRange(
+          new long[] {
+            part.writeId, part.writeId, part.bucket, part.bucket, part.firstRowId, last
+          });
+    }
+    boolean isLarge = false;
+    for (int i = 0; i < part.deletes.length; i++) {
+      isLarge |= DeleteEvents.isLarge(part.deletes[i]);
+    }
+    List stripes = reader.getStripes();
+    if (!isLarge || stripes.size() < 2) {
+      return new DeleteEvents.KeyRange(bounds(reader.getStatistics(), new long[0]));
+    }
+    // A large delete file is not kept: of it, the less is read the better.
+    long[] bounds = new long[0];
+    List statistics = reader.getStripeStatistics();
+    for (int i = 0; i < stripes.size(); i++) {
+      long offset = ((StripeInformation) stripes.get(i)).getOffset();
+      if (offset >= part.start && offset < part.start + part.length) {
+        bounds = bounds(((StripeStatistics) statistics.get(i)).getColumnStatistics(), bounds);
+        if (bounds.length == 0) {
+          break;
+        }
+      }
+    }
+    return new DeleteEvents.KeyRange(bounds);
+  }
+
+  /** Widens bounds, none of which are empty, by statistics; returns none if these are missing. */
+  private long[] bounds(ColumnStatistics[] statistics, long[] others) {
+    long[] found = new long[6];
+    List columns = reader.getSchema().getChildren();
+    for (int i = 0; i < 3; i++) {
+      int id = ((TypeDescription) columns.get(WRITE_ID + i)).getId();
+      ColumnStatistics own = id < statistics.length ? statistics[id] : null;
+      if (!(own instanceof IntegerColumnStatistics) || own.getNumberOfValues() == 0) {
+        return new long[0];
+      }
+      long least = ((IntegerColumnStatistics) own).getMinimum();
+      long greatest = ((IntegerColumnStatistics) own).getMaximum();
+      found[2 * i] = others.length == 0 ? least : Math.min(least, others[2 * i]);
+      found[2 * i + 1] = others.length == 0 ? greatest : Math.max(greatest, others[2 * i + 1]);
+    }
+    return found;
+  }
+
+  public String nameOf(String column) {
+    int position = plan.positionOf(column);
+    if (position < 0 || position >= known) {
+      return null;
+    }
+    String name = (String) fileNames.get(position);
+    DataType type = plan.declared.fields()[position].dataType();
+    // A name with a dot or a quote is a path to ORC.
+    boolean isPlain = name.matches("[A-Za-z_][A-Za-z0-9_]*");
+    TypeDescription inFile = (TypeDescription) fileTypes.get(position);
+    return isPlain && plan.isRead(position) && Vectors.isSame(Vectors.orcType(type), inFile)
+        ? name
+        : null;
+  }
+
+  public DataType typeOf(String column) {
+    return plan.declared.fields()[plan.positionOf(column)].dataType();
+  }
+}

@@ -1,0 +1,154 @@
+package acidsql.orc;
+
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.Arrays;
+import org.apache.spark.sql.connector.read.InputPartition;
+
+/** What tasks read, as Python has planned it ({@code scan/splits.py} writes these bytes). */
+final class Splits {
+  private Splits() {}
+
+  /** Kinds of files, by their numbers. */
+  static final int EVENTS = 0; // rows with row ids
+
+  static final int ORIGINAL = 1; // rows that have none: they are identified by their positions
+  static final int PLAIN = 2; // rows that need none: those of insert-only tables
+
+  /**
+   * Returns the partitions of a scan.
+   *
+   * @param partitions values of each partition of the table, in the order of its partition columns
+   */
+  static InputPartition[] decode(byte[] bytes, Object[][] partitions) throws IOException {
+    DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes));
+    WriteIds[] lists = new WriteIds[in.readInt()];
+    for (int i = 0; i < lists.length; i++) {
+      lists[i] = new WriteIds(in.readLong(), longs(in));
+    }
+    DeleteFile[][] deletes = new DeleteFile[in.readInt()][];
+    for (int i = 0; i < deletes.length; i++) {
+      deletes[i] = new DeleteFile[in.readInt()];
+      for (int j = 0; j < deletes[i].length; j++) {
+        deletes[i][j] =
+            new DeleteFile(text(in), in.readLong(), in.readLong(), in.readLong(), longs(in));
+      }
+    }
+    InputPartition[] found = new InputPartition[in.readInt()];
+    for (int i = 0; i < found.length; i++) {
+      Part[] parts = new Part[in.readInt()];
+      for (int j = 0; j < parts.length; j++) {
+        parts[j] = part(in, lists, deletes, partitions);
+      }
+      found[i] = new Task(parts);
+    }
+    if (in.available() != 0) {
+      throw new IOException("there are " + in.available() + " bytes after the splits of a scan");
+    }
+    return found;
+  }
+
+  private static Part part(
+      DataInputStream in, WriteIds[] lists, DeleteFile[][] deletes, Object[][] partitions)
+      throws IOException {
+    Part made = new Part();
+    made.kind = in.readByte();
+    made.path = text(in);
+    made.fileLength = in.readLong();
+    made.start = in.readLong();
+    made.length = in.readLong();
+    made.columns = in.readInt();
+    int ordinal = in.readInt();
+    made.partition = partitions.length == 0 ? new Object[0] : partitions[ordinal];
+    int list = in.readInt();
+    made.visible = list < 0 ? null : lists[list];
+    int set = in.readInt();
+    if (set >= 0) {
+      made.deletes = deletes[set];
+      made.deleters = lists[in.readInt()];
+      made.keepsDeletes = in.readBoolean();
+    }
+    if (made.kind == ORIGINAL) {
+      made.writeId = in.readLong();
+      made.bucket = in.readInt();
+      made.firstRowId = in.readLong();
+    }
+    return made;
+  }
+
+  private static String text(DataInputStream in) throws IOException {
+    byte[] bytes = new byte[in.readInt()];
+    in.readFully(bytes);
+    return new String(bytes, "UTF-8");
+  }
+
+  private static long[] longs(DataInputStream in) throws IOException {
+    long[] found = new long[in.readInt()];
+    for (int i = 0; i < found.length; i++) {
+      found[i] = in.readLong();
+    }
+    return found;
+  }
+
+  /** Parts of files that one task reads. */
+  static final class Task implements InputPartition {
+    final Part[] parts;
+
+    Task(Part[] parts) {
+      this.parts = parts;
+    }
+  }
+
+  /** Stripes of a file that begin in a range of its bytes. */
+  static final class Part implements Serializable {
+    byte kind;
+    String path;
+    long fileLength; // bytes that count; a file that is still written may have more
+    long start;
+    long length;
+    int columns; // how many of the table's columns the file may have
+    Object[] partition;
+    WriteIds visible; // null if all rows are visible
+    DeleteFile[] deletes; // null if no row was deleted
+    WriteIds deleters; // whose delete events count
+    boolean keepsDeletes; // whether delete events may be kept for other tasks
+    long writeId; // of the rows of an original file, as the following
+    int bucket;
+    long firstRowId; // of the first row of the file
+  }
+
+  /** Delete file, with the least and greatest parts of its row ids if they are known. */
+  static final class DeleteFile implements Serializable {
+    final String path;
+    final long length;
+    final long modified; // tells files of one path apart, of which one is gone
+    final long events;
+    final long[] bounds; // of write id, bucket property and row id in turn; else empty
+
+    DeleteFile(String path, long length, long modified, long events, long[] bounds) {
+      this.path = path;
+      this.length = length;
+      this.modified = modified;
+      this.events = events;
+      this.bounds = bounds;
+    }
+  }
+
+  /** Write ids that a snapshot sees. */
+  static final class WriteIds implements Serializable {
+    private final long highWaterMark;
+    private final long[] hidden; // ascending
+
+    WriteIds(long highWaterMark, long[] hidden) {
+      this.highWaterMark = highWaterMark;
+      this.hidden = hidden;
+    }
+
+    boolean has(long writeId) {
+      return writeId <= highWaterMark
+          && (hidden.length == 0 || Arrays.binarySearch(hidden, writeId) < 0);
+    }
+  }
+}

@@ -1,0 +1,217 @@
+"""Parts of files that the tasks of a scan read, and the bytes that tell ``Splits.java`` of them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TypeVar
+
+from acidsql.format.valid_lists import ValidWriteIdList
+
+_T = TypeVar("_T", bound=Hashable)
+
+
+class FileKind(IntEnum):
+    """Kinds of files, by the numbers that ``Splits.java`` has."""
+
+    EVENTS = 0
+    ORIGINAL = 1
+    PLAIN = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteFile:
+    """Delete file whose events may name rows of other files.
+
+    Attributes:
+        path: qualified.
+        length: in bytes.
+        modified: when it was written, as its file system says.
+        events: their number.
+        bounds: least and greatest write id, bucket property and row id of the rows that they name;
+            () if that is not known.
+    """
+
+    path: str
+    length: int
+    modified: int
+    events: int
+    bounds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowIds:
+    """Row ids of the rows of an original file.
+
+    Attributes:
+        write_id: of all of them.
+        bucket: bucket property of all of them.
+        first: row id of the first row.
+    """
+
+    write_id: int
+    bucket: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """File with rows of a table.
+
+    Attributes:
+        kind: what its rows are.
+        path: qualified.
+        length: bytes that count.
+        columns: how many of the table's columns it may have.
+        ordinal: index of its partition.
+        visible: write ids of the rows that count; None if all do.
+        deletes: delete files that may name its rows.
+        deleters: write ids whose delete events count; None without ``deletes``.
+        row_ids: of an original file, None of others.
+    """
+
+    kind: FileKind
+    path: str
+    length: int
+    columns: int
+    ordinal: int
+    visible: ValidWriteIdList | None = None
+    deletes: tuple[DeleteFile, ...] = ()
+    deleters: ValidWriteIdList | None = None
+    row_ids: RowIds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Stripes of a file that begin in a range of its bytes, from ``start`` on."""
+
+    file: DataFile
+    start: int
+    length: int
+
+
+def split_size(sizes: Sequence[int], *, tasks: int, most: int, open_cost: int) -> int:
+    """Return the largest part of a file in bytes, as Spark finds it (``FilePartition``).
+
+    Args:
+        sizes: of the files, in bytes.
+        tasks: number of tasks that run at once.
+        most: largest part in bytes that the session allows.
+        open_cost: bytes that opening a file counts as.
+    """
+    counted = sum(sizes) + open_cost * len(sizes)
+    return min(most, max(open_cost, counted // max(tasks, 1)))
+
+
+def plan_tasks(files: Sequence[DataFile], size: int, open_cost: int) -> list[list[Part]]:
+    """Cut files into parts, and give parts to tasks, the largest first, as Spark does.
+
+    Args:
+        files: those that are read.
+        size: of the largest part, in bytes.
+        open_cost: bytes that opening a file counts as.
+    """
+    parts = sorted(_cut(files, size), key=lambda part: -part.length)
+    tasks: list[list[Part]] = []
+    room = 0
+    for part in parts:
+        if part.length > room or not tasks:
+            tasks.append([])
+            room = size
+        tasks[-1].append(part)
+        room -= part.length + open_cost
+    return tasks
+
+
+def _cut(files: Sequence[DataFile], size: int) -> Iterator[Part]:
+    for file in files:
+        for start in range(0, file.length, size):
+            yield Part(file, start, min(size, file.length - start))
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Numbers of things that several parts share, in the order in which they were first met."""
+
+    known: dict[Hashable, int] = field(default_factory=dict)
+
+    def of(self, thing: Hashable) -> int:
+        return self.known.setdefault(thing, len(self.known))
+
+
+def encode(tasks: Sequence[Sequence[Part]], *, keeps_deletes: bool) -> bytes:
+    """Encode the parts that each task reads.
+
+    Args:
+        tasks: parts of each.
+        keeps_deletes: whether delete events may be kept by executors for other tasks.
+    """
+    lists, deletes = _Numbers(), _Numbers()
+    body = [_int(len(tasks))]
+    for task in tasks:
+        body.append(_int(len(task)))
+        body += [_part(part, lists, deletes, keeps_deletes=keeps_deletes) for part in task]
+    head = [_int(len(lists.known)), *map(_write_ids, lists.known), _int(len(deletes.known))]
+    for files in deletes.known:
+        head.append(_int(len(files)))  # type: ignore[arg-type] # tuples of delete files alone
+        head += map(_delete_file, files)  # type: ignore[call-overload]
+    return b"".join([*head, *body])
+
+
+def _part(part: Part, lists: _Numbers, deletes: _Numbers, *, keeps_deletes: bool) -> bytes:
+    file = part.file
+    made = [
+        struct.pack(">b", file.kind),
+        _text(file.path),
+        struct.pack(">qqq", file.length, part.start, part.length),
+        _int(file.columns),
+        _int(file.ordinal),
+        _int(-1 if file.visible is None else lists.of(file.visible)),
+    ]
+    if file.deletes:
+        made += [_int(deletes.of(file.deletes)), _int(lists.of(file.deleters))]
+        made.append(struct.pack(">?", keeps_deletes))
+    else:
+        made.append(_int(-1))
+    if file.row_ids is not None:
+        made.append(
+            struct.pack(">qiq", file.row_ids.write_id, file.row_ids.bucket, file.row_ids.first)
+        )
+    return b"".join(made)
+
+
+def _write_ids(write_ids: ValidWriteIdList) -> bytes:
+    hidden = sorted(write_ids.open | write_ids.aborted)
+    return struct.pack(">q", write_ids.high_water_mark) + _longs(hidden)
+
+
+def _delete_file(file: DeleteFile) -> bytes:
+    numbers = struct.pack(">qqq", file.length, file.modified, file.events)
+    return _text(file.path) + numbers + _longs(file.bounds)
+
+
+def _int(value: int) -> bytes:
+    return struct.pack(">i", value)
+
+
+def _longs(values: Sequence[int]) -> bytes:
+    return struct.pack(f">i{len(values)}q", len(values), *values)
+
+
+def _text(text: str) -> bytes:
+    encoded = text.encode()
+    return _int(len(encoded)) + encoded
+
+
+def encode_partitions(values: Sequence[Sequence[str | None]]) -> bytes:
+    """Encode the values of the partitions of a table.
+
+    Args:
+        values: texts of each partition, in the order of the partition columns; None for NULL.
+    """
+    made = [_int(len(values))]
+    for own in values:
+        made += [_int(-1) if text is None else _text(text) for text in own]
+    return b"".join(made)
