@@ -17,10 +17,12 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden
+from acidsql.limits import limits
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
+from acidsql.scan.own_scan import own_relation, plain_files
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
 from acidsql.scan.time_zones import to_zone, zone_of_columns
@@ -61,6 +63,11 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
     stored = StructType([StructField(f.name, f.dataType) for f in in_files.fields])
     scanned = _scanned(session, snapshot)
     record.files, record.bytes = len(scanned), sum(file.size for file in scanned)
+    if limits().own_reader and table.file_format is FileFormat.ORC:
+        zone = session.jvm_time_zone if as_stored else session.time_zone
+        statistics = max(1, record.bytes), -1
+        files = plain_files(snapshot, scanned)
+        return own_relation(session, record, files, zone=zone, statistics=statistics).frame()
     if table.file_format is FileFormat.ORC and has_maps_of_nested(stored):
         relation = bridge.orc_relation(session.spark, scanned, stored, _OPTIONS, batches=False)
     else:

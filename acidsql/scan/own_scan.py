@@ -37,6 +37,9 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.directory import child
 from acidsql.syntax.lexer import quote
 
+# Size of parts of files in bytes, larger than any file.
+_UNCUT = 1 << 62
+
 
 def own_scan(
     session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
@@ -60,13 +63,39 @@ def own_scan(
     record.removal = Removal.BITMAP if deletes.events else Removal.NONE
     files = data_files(snapshot, inserts, deletes)
     used = usage_of(session, snapshot, inserts.directories, deletes.events, None)
-    size = sum(file.length for file in files)
+    size = sum(file.length for file in files) * used.kept
+    return own_relation(
+        session,
+        record,
+        files,
+        zone=session.time_zone,
+        statistics=(max(1, round(size)), max(1, round(size * used.rows_per_byte))),
+    )
+
+
+def own_relation(
+    session: AcidSession,
+    record: ScanRecord,
+    files: Sequence[DataFile],
+    *,
+    zone: str,
+    statistics: tuple[int, int],
+) -> bridge.UnresolvedPlan:
+    """Build the plan of the rows of some files, with the columns of ``scan.plan.scan``.
+
+    Args:
+        session: the session.
+        record: of the scan.
+        files: those that are read.
+        zone: in which the local times of the files are moments.
+        statistics: bytes and rows for Spark's optimiser; -1 for a number of rows that is not known.
+    """
+    snapshot = record.snapshot
+    table, spark = snapshot.table, session.spark
     keeps_deletes = not record.reads_deletes
     values = partition_texts(snapshot)
-    whole = encode(plan_tasks(files, 1 << 62, 0), keeps_deletes=keeps_deletes)
-    described = "\0".join(
-        (table.full_name, session.time_zone, str(record.shows_deleted), str(table.columns))
-    )
+    whole = encode(plan_tasks(files, _UNCUT, 0), keeps_deletes=keeps_deletes)
+    described = "\0".join((table.full_name, zone, str(record.shows_deleted), str(table.columns)))
     digest = hashlib.blake2b(described.encode() + whole + values, digest_size=16)
     relation, java = bridge.acid_relation(
         spark,
@@ -78,14 +107,28 @@ def own_scan(
             partitions=values,
             virtual_columns=len(virtual_columns(table)),
             planner=_planner(session, files, keeps_deletes=keeps_deletes),
-            size=max(1, round(size * used.kept)),
-            rows=max(1, round(size * used.kept * used.rows_per_byte)),
-            zone=session.time_zone,
+            size=statistics[0],
+            rows=statistics[1],
+            zone=zone,
             shows_deleted=record.shows_deleted,
         ),
     )
     session.leases.watch(java)
     return relation.project([_columns(spark, table)])
+
+
+def plain_files(snapshot: TableSnapshot, scanned: Sequence[bridge.ScanFile]) -> list[DataFile]:
+    """Return files of an insert-only table, which have no row ids."""
+    return [
+        DataFile(
+            kind=FileKind.PLAIN,
+            path=file.path,
+            length=file.size,
+            columns=len(snapshot.table.columns),
+            ordinal=file.ordinal,
+        )
+        for file in scanned
+    ]
 
 
 def _columns(spark: SparkSession, table: Table) -> bridge.NamedColumns:

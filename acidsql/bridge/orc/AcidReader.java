@@ -60,7 +60,7 @@ final class AcidReader implements PartitionReader {
       try {
         batch = reader.next();
       } catch (Exception error) {
-        throw failed(error);
+        throw FileReader.failed(parts[opened - 1].path, error);
       }
       if (batch != null) {
         return true;
@@ -74,15 +74,8 @@ final class AcidReader implements PartitionReader {
     try {
       reader = new FileReader(plan, part, conf);
     } catch (Exception error) {
-      throw failed(error);
+      throw FileReader.failed(parts[opened - 1].path, error);
     }
-  }
-
-  /** Returns an error with the path of the file, unless it tells that the task was ended. */
-  private IOException failed(Exception error) {
-    return Thread.currentThread().isInterrupted() && error instanceof IOException
-        ? (IOException) error
-        : FileReader.failed(parts[opened - 1].path, error);
   }
 
   public Object get() {

@@ -19,6 +19,7 @@ import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -103,8 +104,12 @@ final class AcidScan
   public Statistics estimateStatistics() {
     long whole = ROW_OVERHEAD + table.schema().defaultSize();
     long read = ROW_OVERHEAD + required.defaultSize();
-    final long bytes = Math.max(1, (long) ((double) table.bytes * read / whole));
     final long rows = table.rows;
+    // As Spark reckons for its own tables: by rows if its cost-based optimiser is on.
+    final long bytes =
+        rows >= 0 && SQLConf.get().cboEnabled()
+            ? rows * read
+            : Math.max(1, (long) ((double) table.bytes * read / whole));
     return new Statistics() {
       public OptionalLong sizeInBytes() {
         return OptionalLong.of(bytes);

@@ -22,11 +22,14 @@ import org.apache.orc.StripeInformation;
 import org.apache.orc.StripeStatistics;
 import org.apache.orc.TypeDescription;
 import org.apache.orc.impl.SchemaEvolution;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
+import org.apache.spark.sql.errors.QueryExecutionErrors;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.unsafe.Platform;
 
 /** Reads a part of a file in batches. */
 final class FileReader implements SearchArguments.KnownColumns {
@@ -40,9 +43,10 @@ final class FileReader implements SearchArguments.KnownColumns {
   private final ReadPlan plan;
   private final Splits.Part part;
   private final boolean isEvents;
-  private final List fileNames; // of the columns of the table that the file has, by position
+  private final List fileNames; // of the columns of the file
   private final List fileTypes;
-  private final int known; // their number
+  private final int[] columns; // by position in the file, position in the table or -1
+  private final int[] places; // by position in the table, position in the file or -1
   private final Reader reader;
   private RecordReader rows;
   private final VectorizedRowBatch batch;
@@ -74,13 +78,14 @@ final class FileReader implements SearchArguments.KnownColumns {
             OrcFile.readerOptions(conf).maxLength(part.fileLength).useUTCTimestamp(!isOwnZone));
     try {
       TypeDescription schema = reader.getSchema();
-      TypeDescription row = isEvents ? rowOf(schema) : schema;
-      if (row.getCategory() != TypeDescription.Category.STRUCT) {
-        throw new IOException("its rows are no structs but " + row);
+      TypeDescription type = isEvents ? rowOf(schema) : schema;
+      if (type.getCategory() != TypeDescription.Category.STRUCT) {
+        throw new IOException("its rows are no structs but " + type);
       }
-      fileNames = row.getFieldNames();
-      fileTypes = row.getChildren();
-      known = Math.min(part.columns, fileTypes.size());
+      fileNames = type.getFieldNames();
+      fileTypes = type.getChildren();
+      places = new int[plan.dataColumns];
+      columns = columnsOf();
       deleted = part.deletes == null ? null : new DeletedRows(part, keyRange(), conf);
       if (deleted != null && deleted.isEmpty()) {
         deleted = null;
@@ -96,17 +101,17 @@ final class FileReader implements SearchArguments.KnownColumns {
       TypeDescription readRow =
           isEvents ? (TypeDescription) read.getChildren().get(ROW) : read;
       batch = new VectorizedRowBatch(read.getChildren().size(), plan.batchRows);
-      StructColumnVector columns = vectorsOf(readRow, arguments.used());
-      vectors = columns.fields;
+      StructColumnVector row = vectorsOf(readRow, arguments.used());
+      vectors = row.fields;
       if (isEvents) {
         for (int i = 0; i < ROW; i++) {
           batch.cols[i] = needsAcidColumn(i) ? new LongColumnVector(plan.batchRows) : null;
         }
-        batch.cols[ROW] = columns;
+        batch.cols[ROW] = row;
       } else {
-        batch.cols = columns.fields;
+        batch.cols = vectors;
       }
-      shown = new ColumnarBatch(shownColumns(columns, moments));
+      shown = new ColumnarBatch(shownColumns(moments));
       Reader.Options options =
           reader
               .options()
@@ -131,9 +136,16 @@ final class FileReader implements SearchArguments.KnownColumns {
     }
   }
 
-  /** Returns an error that says which file cannot be read. */
+  /**
+   * Throws the error by which Spark says which file cannot be read, as for its own formats. What
+   * says so already, or tells that the task was ended, is thrown as it is.
+   */
   static IOException failed(String path, Exception error) {
-    return new IOException(path + " cannot be read: " + error.getMessage(), error);
+    boolean isKnown = error instanceof SparkThrowable || Thread.currentThread().isInterrupted();
+    Throwable thrown =
+        isKnown ? error : QueryExecutionErrors.cannotReadFilesError(error, path);
+    Platform.throwException(thrown);
+    return null;
   }
 
   /** Returns the type of a row of the table in an ACID file. */
@@ -146,6 +158,33 @@ final class FileReader implements SearchArguments.KnownColumns {
 
   // ---- What is read
 
+  /**
+   * Finds the columns of the table in the file.
+   *
+   * <p>In a full-ACID table they are found by their positions, as in Hive 4.1. In an insert-only one
+   * they are found by name, as Spark does, if the file has names of its own.
+   */
+  private int[] columnsOf() {
+    boolean isByName = false;
+    for (int i = 0; part.kind == Splits.PLAIN && i < fileNames.size(); i++) {
+      isByName |= !((String) fileNames.get(i)).matches("_col[0-9]+");
+    }
+    int[] found = new int[isByName ? fileTypes.size() : Math.min(part.columns, fileTypes.size())];
+    Arrays.fill(places, -1);
+    for (int i = 0; i < found.length; i++) {
+      found[i] = isByName ? plan.positionIgnoringCase((String) fileNames.get(i)) : i;
+      if (found[i] >= 0) {
+        places[found[i]] = i;
+      }
+    }
+    return found;
+  }
+
+  /** Returns the index among the required columns of a column of the file, or -1. */
+  private int wanted(int place) {
+    return columns[place] < 0 ? -1 : plan.columnAt(columns[place]);
+  }
+
   private boolean needsAcidColumn(int column) {
     if (column == CURRENT_WRITE_ID) {
       return part.visible != null;
@@ -154,13 +193,13 @@ final class FileReader implements SearchArguments.KnownColumns {
   }
 
   /**
-   * Returns the type as which the file is read: with the names that it has itself, so that columns
-   * are found by their positions, as in Hive 4.1. Fields of nested structs are found by name.
+   * Returns the type as which the file is read: with the names that it has itself. Fields of nested
+   * structs are found by name.
    */
   private TypeDescription readSchema(TypeDescription schema) {
     TypeDescription row = TypeDescription.createStruct();
-    for (int i = 0; i < known; i++) {
-      int column = plan.columnAt(i);
+    for (int i = 0; i < columns.length; i++) {
+      int column = wanted(i);
       TypeDescription type =
           column < 0
               ? ((TypeDescription) fileTypes.get(i)).clone()
@@ -184,8 +223,8 @@ final class FileReader implements SearchArguments.KnownColumns {
     for (int i = 0; isEvents && i < ROW; i++) {
       found[((TypeDescription) read.getChildren().get(i)).getId()] = needsAcidColumn(i);
     }
-    for (int i = 0; i < known; i++) {
-      if (plan.columnAt(i) >= 0) {
+    for (int i = 0; i < columns.length; i++) {
+      if (wanted(i) >= 0) {
         found[row.getId()] = true;
         TypeDescription type = (TypeDescription) row.getChildren().get(i);
         Arrays.fill(found, type.getId(), type.getMaximumId() + 1, true);
@@ -197,11 +236,11 @@ final class FileReader implements SearchArguments.KnownColumns {
   /** Makes the vectors of the columns that are read; one stands for all others. */
   private StructColumnVector vectorsOf(TypeDescription row, Set compared) {
     ColumnVector unread = new LongColumnVector(1);
-    ColumnVector[] fields = new ColumnVector[known];
-    for (int i = 0; i < known; i++) {
+    ColumnVector[] fields = new ColumnVector[columns.length];
+    for (int i = 0; i < fields.length; i++) {
       boolean isCompared = compared.contains(fileNames.get(i));
       fields[i] =
-          plan.columnAt(i) < 0
+          wanted(i) < 0
               ? unread
               : Vectors.newVector(
                   (TypeDescription) row.getChildren().get(i),
@@ -209,31 +248,42 @@ final class FileReader implements SearchArguments.KnownColumns {
                   isCompared,
                   plan.batchRows);
     }
-    return new RowVector(plan.batchRows, fields);
+    return new RowVector(batch, fields, unread);
   }
 
   /**
    * Columns of the rows of a batch.
    *
-   * <p>Where ORC filters rows, it reads the columns that it compares first, and forgets this vector
-   * before it reads the others. What is known of the first ones has to stay.
+   * <p>Where ORC filters rows, it reads the columns that it compares first. For the other ones it
+   * may come back to this vector and forget it, after rows or row groups that it has passed over;
+   * what is known of the first ones has to stay then.
    */
   private static final class RowVector extends StructColumnVector {
-    RowVector(int size, ColumnVector[] fields) {
-      super(size, fields);
+    private final VectorizedRowBatch batch;
+    private final ColumnVector unread;
+
+    RowVector(VectorizedRowBatch batch, ColumnVector[] fields, ColumnVector unread) {
+      super(batch.getMaxSize(), fields);
+      this.batch = batch;
+      this.unread = unread;
     }
 
     public void reset() {
+      boolean isRead = batch.size > 0; // as it is once the first columns were read
       noNulls = true;
       isRepeating = false;
       Arrays.fill(isNull, false);
+      for (int i = 0; !isRead && i < fields.length; i++) {
+        if (fields[i] != unread) {
+          Vectors.reset(fields[i]);
+        }
+      }
     }
   }
 
   // ---- What Spark sees
 
-  private org.apache.spark.sql.vectorized.ColumnVector[] shownColumns(
-      StructColumnVector columns, Columns.Moments moments) {
+  private org.apache.spark.sql.vectorized.ColumnVector[] shownColumns(Columns.Moments moments) {
     StructField[] fields = plan.required.fields();
     org.apache.spark.sql.vectorized.ColumnVector[] found =
         new org.apache.spark.sql.vectorized.ColumnVector[fields.length];
@@ -254,9 +304,9 @@ final class FileReader implements SearchArguments.KnownColumns {
                 : Columns.shown(type, type, isDeleted, counted, moments);
       } else if (position >= plan.dataColumns) {
         found[i] = new ConstantColumn(type, part.partition[position - plan.dataColumns]);
-      } else if (position < known) {
+      } else if (places[position] >= 0) {
         DataType declared = plan.declared.fields()[position].dataType();
-        found[i] = Columns.shown(declared, type, columns.fields[position], counted, moments);
+        found[i] = Columns.shown(declared, type, vectors[places[position]], counted, moments);
       } else {
         found[i] = new ConstantColumn(type, null); // added since the file was written
       }
@@ -299,10 +349,9 @@ final class FileReader implements SearchArguments.KnownColumns {
   ColumnarBatch next() throws Exception {
     while (true) {
       long first = isEvents || !needsIds ? 0 : part.firstRowId + rows.getRowNumber();
-      for (int i = 0; i < vectors.length; i++) {
-        if (plan.columnAt(i) >= 0) {
-          Vectors.reset(vectors[i]);
-        }
+      batch.size = 0;
+      for (int i = 0; !isEvents && i < vectors.length; i++) {
+        Vectors.reset(vectors[i]); // of events, RowVector does it
       }
       if (!rows.nextBatch(batch)) {
         return null;
@@ -429,14 +478,14 @@ final class FileReader implements SearchArguments.KnownColumns {
 
   public String nameOf(String column) {
     int position = plan.positionOf(column);
-    if (position < 0 || position >= known) {
+    if (position < 0 || places[position] < 0) {
       return null;
     }
-    String name = (String) fileNames.get(position);
+    String name = (String) fileNames.get(places[position]);
     DataType type = plan.declared.fields()[position].dataType();
     // A name with a dot or a quote is a path to ORC.
     boolean isPlain = name.matches("[A-Za-z_][A-Za-z0-9_]*");
-    TypeDescription inFile = (TypeDescription) fileTypes.get(position);
+    TypeDescription inFile = (TypeDescription) fileTypes.get(places[position]);
     return isPlain && plan.isRead(position) && Vectors.isSame(Vectors.orcType(type), inFile)
         ? name
         : null;

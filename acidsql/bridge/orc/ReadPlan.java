@@ -61,6 +61,17 @@ final class ReadPlan implements Serializable {
     return columns[position] >= 0;
   }
 
+  /** Returns the position of the column of the table with a name of any case, or -1. */
+  int positionIgnoringCase(String name) {
+    String[] names = declared.fieldNames();
+    for (int i = 0; i < names.length; i++) {
+      if (names[i].equalsIgnoreCase(name)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
   /** Returns the position of a column in the files of the table, or -1. */
   int positionOf(String column) {
     scala.Option found = declared.getFieldIndex(column);
