@@ -61,7 +61,7 @@ class Limits:
             driver, about 50 bytes of each; more with Spark.
         sampled_tails: number of directories of a scan whose first files tell how many rows its
             bytes have.
-        own_reader: whether rows are read by acidsql's own reader (``bridge/orc``), in place of Spark's.
+        own_reader: whether rows are read by acidsql's own reader (``bridge/orc``), not by Spark's.
         split_bytes: original files are split at multiples of this, so that the position of a row
             follows from its split.
         fair_share_bytes: the splits of a scan are made smaller if its largest task shrinks by more

@@ -56,7 +56,6 @@ def own_scan(
         FormatError: a file cannot be read as part of an ACID table.
     """
     snapshot = record.snapshot
-    table, spark = snapshot.table, session.spark
     for directories in by_columns(session, snapshot, inserts.directories, {}).values():
         record.note(directories, None)
     record.note_originals(inserts.originals)
@@ -216,7 +215,9 @@ def _deletes_of(deletes: Deletes, ordinal: int, low: int, high: int) -> tuple[De
             bounds=() if file.keys is None else tuple(n for r in file.keys for n in r),
         )
         for file in deletes.files
-        if file.ordinal == ordinal and file.write_ids.least <= high and file.write_ids.greatest >= low
+        if file.ordinal == ordinal
+        and file.write_ids.least <= high
+        and file.write_ids.greatest >= low
     )
 
 

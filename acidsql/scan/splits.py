@@ -6,7 +6,7 @@ import struct
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from acidsql.format.valid_lists import ValidWriteIdList
 
@@ -132,12 +132,12 @@ def _cut(files: Sequence[DataFile], size: int) -> Iterator[Part]:
 
 
 @dataclass(slots=True)
-class _Numbers:
+class _Numbers(Generic[_T]):
     """Numbers of things that several parts share, in the order in which they were first met."""
 
-    known: dict[Hashable, int] = field(default_factory=dict)
+    known: dict[_T, int] = field(default_factory=dict)
 
-    def of(self, thing: Hashable) -> int:
+    def of(self, thing: _T) -> int:
         return self.known.setdefault(thing, len(self.known))
 
 
@@ -148,19 +148,25 @@ def encode(tasks: Sequence[Sequence[Part]], *, keeps_deletes: bool) -> bytes:
         tasks: parts of each.
         keeps_deletes: whether delete events may be kept by executors for other tasks.
     """
-    lists, deletes = _Numbers(), _Numbers()
+    lists: _Numbers[ValidWriteIdList] = _Numbers()
+    deletes: _Numbers[tuple[DeleteFile, ...]] = _Numbers()
     body = [_int(len(tasks))]
     for task in tasks:
         body.append(_int(len(task)))
         body += [_part(part, lists, deletes, keeps_deletes=keeps_deletes) for part in task]
     head = [_int(len(lists.known)), *map(_write_ids, lists.known), _int(len(deletes.known))]
     for files in deletes.known:
-        head.append(_int(len(files)))  # type: ignore[arg-type] # tuples of delete files alone
-        head += map(_delete_file, files)  # type: ignore[call-overload]
+        head += [_int(len(files)), *map(_delete_file, files)]
     return b"".join([*head, *body])
 
 
-def _part(part: Part, lists: _Numbers, deletes: _Numbers, *, keeps_deletes: bool) -> bytes:
+def _part(
+    part: Part,
+    lists: _Numbers[ValidWriteIdList],
+    deletes: _Numbers[tuple[DeleteFile, ...]],
+    *,
+    keeps_deletes: bool,
+) -> bytes:
     file = part.file
     made = [
         struct.pack(">b", file.kind),
@@ -170,7 +176,7 @@ def _part(part: Part, lists: _Numbers, deletes: _Numbers, *, keeps_deletes: bool
         _int(file.ordinal),
         _int(-1 if file.visible is None else lists.of(file.visible)),
     ]
-    if file.deletes:
+    if file.deletes and file.deleters is not None:
         made += [_int(deletes.of(file.deletes)), _int(lists.of(file.deleters))]
         made.append(struct.pack(">?", keeps_deletes))
     else:

@@ -126,14 +126,18 @@ def test_values_of_partitions(lab: Lab, same: Compare) -> None:
     )
     lab.sql(f"DELETE FROM {t} WHERE id = 2")
     assert len(same(lab, "*, row__id", f"FROM {t}")) == 2
-    for condition in ("i = 1", "s IS NULL", "d = DATE'2024-01-01'", "m > 1", "i <=> NULL AND id > 1"):
+    for condition in (
+        "i = 1",
+        "s IS NULL",
+        "d = DATE'2024-01-01'",
+        "m > 1",
+        "i <=> NULL AND id > 1",
+    ):
         same(lab, "id, s, t, b", f"FROM {t} WHERE {condition}")
     same(lab, "i, count(*)", f"FROM {t} GROUP BY i")
 
 
-def test_joins_choose_partitions_when_they_run(
-    lab: Lab, same: Compare, own_reader: None
-) -> None:
+def test_joins_choose_partitions_when_they_run(lab: Lab, same: Compare) -> None:
     t = lab.create("id int", partitioned="p int")
     values = ", ".join(f"({i}, {i % 12})" for i in range(60))
     lab.sql(f"INSERT INTO {t} VALUES {values}")
@@ -221,9 +225,7 @@ def rows_of_conditions(lab: Lab) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(2, 60))
-def test_random_conditions(
-    lab: Lab, same: Compare, filtered: dict[str, str], seed: int
-) -> None:
+def test_random_conditions(lab: Lab, same: Compare, filtered: dict[str, str], seed: int) -> None:
     if "t" not in filtered:
         filtered["t"] = rows_of_conditions(lab)
     random = Random(seed)
@@ -238,9 +240,9 @@ def test_originals_and_loaded_files(
     lab: Lab, same: Compare, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     place = tmp_path_factory.mktemp("originals") / "t"
-    lab.spark.range(0, 5000, 1, 1).selectExpr("CAST(id AS INT) AS id", "concat('s', id) AS s").write.orc(
-        str(place)
-    )
+    lab.spark.range(0, 5000, 1, 1).selectExpr(
+        "CAST(id AS INT) AS id", "concat('s', id) AS s"
+    ).write.orc(str(place))
     (written,) = place.glob("part-*.orc")
     written.rename(place / "000000_0")
     for left in place.glob("*"):
@@ -264,8 +266,8 @@ def test_local_times_in_the_session_s_zone(
     t = lab.create("id int, t timestamp, a array<timestamp>, d date")
     lab.sql(
         f"""INSERT INTO {t} SELECT id, t, array(t, NULL), CAST(t AS DATE) FROM (
-        SELECT id, TIMESTAMP'1850-01-01 00:00:00.000001' + make_dt_interval(CAST(id AS INT) * 97, 0, 0,
-        CAST(id % 60 AS DECIMAL(8,6)) + 0.123456) AS t FROM range(800))"""
+        SELECT id, TIMESTAMP'1850-01-01 00:00:00.000001' + make_dt_interval(CAST(id AS INT) * 97,
+        0, 0, CAST(id % 60 AS DECIMAL(8,6)) + 0.123456) AS t FROM range(800))"""
     )
     lab.insert(
         t,
@@ -298,7 +300,8 @@ def test_deleted_rows_on_request(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
     assert (2, "b", (2, 536870912, 1), True) in found[1]  # the write id that has deleted it
 
 
-def test_a_table_made_anew_has_no_deletes_of_the_old_one(lab: Lab, own_reader: None) -> None:
+@pytest.mark.usefixtures("own_reader")
+def test_a_table_made_anew_has_no_deletes_of_the_old_one(lab: Lab) -> None:
     t = lab.create("id int", values="(1), (2), (3)")
     lab.sql(f"DELETE FROM {t} WHERE id = 1")
     assert lab.rows(t) == [(2,), (3,)]
@@ -310,7 +313,8 @@ def test_a_table_made_anew_has_no_deletes_of_the_old_one(lab: Lab, own_reader: N
         assert lab.rows(t) == [(i,) for i in (1, 2, 3) if i != gone]
 
 
-def test_one_scan_of_two_that_are_equal_is_run(lab: Lab, own_reader: None) -> None:
+@pytest.mark.usefixtures("own_reader")
+def test_one_scan_of_two_that_are_equal_is_run(lab: Lab) -> None:
     t = lab.create("id int, s string", values="(1, 'a'), (2, 'b')")
     frame = lab.frame(
         f"SELECT * FROM (SELECT id % 2 AS k, count(*) AS c FROM {t} GROUP BY id % 2) a "
@@ -321,7 +325,8 @@ def test_one_scan_of_two_that_are_equal_is_run(lab: Lab, own_reader: None) -> No
     assert "ReusedExchange" in plan or "ResultQueryStage" not in plan
 
 
-def test_a_cached_frame_is_of_its_own_snapshot(lab: Lab, own_reader: None) -> None:
+@pytest.mark.usefixtures("own_reader")
+def test_a_cached_frame_is_of_its_own_snapshot(lab: Lab) -> None:
     t = lab.create("id int", values="(1), (2)")
     before = lab.frame(f"SELECT * FROM {t}").cache()
     assert sorted(map(tuple, before.collect())) == [(1,), (2,)]
@@ -331,7 +336,8 @@ def test_a_cached_frame_is_of_its_own_snapshot(lab: Lab, own_reader: None) -> No
     before.unpersist()
 
 
-def test_the_file_of_a_row_is_known(lab: Lab, own_reader: None) -> None:
+@pytest.mark.usefixtures("own_reader")
+def test_the_file_of_a_row_is_known(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     ((path,),) = lab.sql(f"SELECT input_file_name() FROM {t}")
     assert path.endswith("/delta_0000001_0000001_0000/bucket_00000")

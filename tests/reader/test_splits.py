@@ -52,9 +52,7 @@ def test_files_without_a_byte_are_not_read() -> None:
     assert plan_tasks([file(0)], size=10, open_cost=1) == []
 
 
-@given(
-    st.lists(st.integers(0, 5_000), max_size=12), st.integers(1, 3_000), st.integers(0, 500)
-)
+@given(st.lists(st.integers(0, 5_000), max_size=12), st.integers(1, 3_000), st.integers(0, 500))
 def test_each_byte_is_read_once(sizes: list[int], size: int, open_cost: int) -> None:
     files = [file(length, str(i)) for i, length in enumerate(sizes)]
     tasks = plan_tasks(files, size, open_cost)
