@@ -93,8 +93,11 @@ def _row(samples: list[Sample]) -> str:
 @click.option("--data", type=click.Path(path_type=Path), default=Path(__file__).parent / "data")
 @click.option("--scale", default=1.0, show_default=True, help="TPC-DS scale factor.")
 @click.option("--rounds", default=6, show_default=True, help="Rounds; the first one warms up.")
+@click.option("--only", multiple=True, help="Part of the name of a query (repeatable).")
 @click.option("--driver-memory", default="4g", show_default=True, help="Heap of Spark's JVM.")
-def main(data: Path, scale: float, rounds: int, driver_memory: str) -> None:
+def main(
+    data: Path, scale: float, rounds: int, only: tuple[str, ...], driver_memory: str
+) -> None:
     """Print CPU seconds of later rounds (of the first), and seconds, of each query and way."""
     source = dataset(data, scale)
     ways = ("own", "spark", "flat")
@@ -109,6 +112,8 @@ def main(data: Path, scale: float, rounds: int, driver_memory: str) -> None:
             if statement is not None:
                 product.execute(spark, statement)
             for name, text in _queries(source).items():
+                if only and not any(part in name for part in only):
+                    continue
                 samples: dict[str, list[Sample]] = {way: [] for way in ways}
                 for number in range(rounds):
                     for way in ways[number % 3 :] + ways[: number % 3]:

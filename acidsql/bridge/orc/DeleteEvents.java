@@ -87,10 +87,11 @@ final class DeleteEvents {
         return;
       }
       cachedBytes += entry.events.bytes;
+      entry.isCounted = true;
       Iterator oldest = CACHE.values().iterator();
       while (cachedBytes > CACHE_BYTES && oldest.hasNext()) {
         Entry old = (Entry) oldest.next();
-        if (old != entry && old.events != null) {
+        if (old != entry && old.isCounted) {
           cachedBytes -= old.events.bytes;
           oldest.remove();
         }
@@ -100,6 +101,7 @@ final class DeleteEvents {
 
   private static final class Entry {
     volatile DeleteEvents events;
+    boolean isCounted; // guarded by CACHE
   }
 
   private static DeleteEvents read(Splits.DeleteFile file, KeyRange wanted, Configuration conf)

@@ -126,7 +126,8 @@ final class FileReader implements SearchArguments.KnownColumns {
               .allowSARGToFilter(false);
       if (argument != null) {
         options.searchArgument(argument, new String[0]);
-        boolean isFiltered = plan.filtersRows;
+        // To go on after rows that it has passed over, ORC needs the positions of an index.
+        boolean isFiltered = plan.filtersRows && reader.getRowIndexStride() > 0;
         options.allowSARGToFilter(isFiltered).useSelected(isFiltered);
       }
       rows = reader.rows(options);
