@@ -95,9 +95,7 @@ def _row(samples: list[Sample]) -> str:
 @click.option("--rounds", default=6, show_default=True, help="Rounds; the first one warms up.")
 @click.option("--only", multiple=True, help="Part of the name of a query (repeatable).")
 @click.option("--driver-memory", default="4g", show_default=True, help="Heap of Spark's JVM.")
-def main(
-    data: Path, scale: float, rounds: int, only: tuple[str, ...], driver_memory: str
-) -> None:
+def main(data: Path, scale: float, rounds: int, only: tuple[str, ...], driver_memory: str) -> None:
     """Print CPU seconds of later rounds (of the first), and seconds, of each query and way."""
     source = dataset(data, scale)
     ways = ("own", "spark", "flat")
