@@ -1,4 +1,7 @@
-"""Parts of files that the tasks of a scan read, and the bytes that tell ``Splits.java`` of them."""
+"""Parts of files that the tasks of a scan read, and the bytes that tell the reader of them.
+
+Its class ``Splits`` decodes them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _T = TypeVar("_T", bound=Hashable)
 
 
 class FileKind(IntEnum):
-    """Kinds of files, by the numbers that ``Splits.java`` has."""
+    """Kinds of files, by the numbers that the reader has."""
 
     EVENTS = 0
     ORIGINAL = 1
