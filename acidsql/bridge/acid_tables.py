@@ -27,7 +27,8 @@ Planner = Callable[[Sequence[int] | None, Sequence[str]], bytes]
 """Plans the files that a query reads when it runs.
 
 It takes the ordinals of the partitions that the predicates of the query leave, None for all, and
-these predicates as text; it returns what the reader's class ``Splits`` decodes. It may be called in any thread.
+these predicates as text; it returns what the reader's class ``Splits`` decodes. It may be called in
+any thread.
 """
 
 
