@@ -306,7 +306,7 @@ _LIMITS = {
         f"INSERT INTO bad_parts PARTITION (p = 1, q = '{'n' * 254}') VALUES (1)": (
             "INVALID_PARTITION_NAME"
         ),
-        f"INSERT INTO bad_parts VALUES (1, 1, '{'n' * 254}')": "WRITE_JOB_FAILED",
+        f"INSERT INTO bad_parts VALUES (1, 1, '{'n' * 254}')": "INVALID_PARTITION_NAME",
         r"INSERT INTO bad_parts VALUES (1, 1, 'a\0b')": "WRITE_JOB_FAILED",
     },
     "a `LOCATION` that is empty, the root or no path, or whose scheme no file system has": {
