@@ -36,22 +36,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Choose of the cases of each test those that repeat a rule, and one that never does.
+    """Mark as repeated the parameters of a test that ``sample`` leaves out.
 
-    The parameters that ``sample`` leaves out are marked as repeated: it keeps those of the ids that
-    it is given, or, given n, as many, evenly spread. Of a test whose cases are all repeated, the
-    first is marked as slow.
+    It keeps those of the ids that it is given, or, given n, as many, evenly spread.
     """
-    functions: dict[str, list[pytest.Item]] = defaultdict(list)
+    sampled: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        functions[item.nodeid.partition("[")[0]].append(item)
-    for cases in functions.values():
+        if item.get_closest_marker("sample"):
+            sampled[item.nodeid.partition("[")[0]].append(item)
+    for cases in sampled.values():
         sample = cases[0].get_closest_marker("sample")
-        if sample is not None:
-            for case in _left_out(cases, *sample.args):
-                case.add_marker(pytest.mark.repeated)
-        if all(case.get_closest_marker("repeated") for case in cases):
-            cases[0].add_marker(pytest.mark.slow)
+        assert sample is not None
+        for case in _left_out(cases, *sample.args):
+            case.add_marker(pytest.mark.repeated)
 
 
 def _left_out(cases: Sequence[pytest.Item], *kept: int | str) -> list[pytest.Item]:

@@ -222,6 +222,16 @@ def test_the_sessions_writer_settings_do_not_reach_the_files(lab: Lab) -> None:
         assert not [path for path in lab.tree(table) if "SUCCESS" in path or ".crc" in path]
 
 
+def test_no_task_writes_a_partition_value_with_nul(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_limits(monkeypatch, driver_read_bytes=-1)
+    t = lab.create("id bigint", partitioned="p string")
+    with pytest.raises(WriteJobError, match="WRITE_JOB_FAILED.*the character NUL"):
+        lab.sql(rf"INSERT INTO {t} SELECT id, 'a\0b' FROM {{r}}", r=lab.spark.range(0, 9))
+    assert lab.directories(t) == []
+
+
 def test_what_tasks_wrote_goes_with_a_job_that_fails(lab: Lab) -> None:
     t = lab.create("id bigint", values="(1)")
     before = lab.tree(t)

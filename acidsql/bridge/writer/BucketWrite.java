@@ -68,6 +68,8 @@ public final class BucketWrite implements BatchWrite {
 
   /** Attempt of a task. Events of one file come one after the other. */
   static final class Task implements DataWriter {
+    private static final UTF8String NUL = UTF8String.fromString("\0"); // between what is told
+
     private final BucketLayout layout;
     private final int partition, told;
     private final long task;
@@ -125,6 +127,9 @@ public final class BucketWrite implements BatchWrite {
               : UTF8String.fromString(layout.only);
       for (int i = 0; i < values.length; i++) {
         values[i] = event.getUTF8String(at++).clone();
+        if (values[i].contains(NUL)) {
+          throw new IOException("a partition value has the character NUL");
+        }
       }
       bucket = layout.isBucketed ? event.getInt(at) : partition;
       number = -1;
