@@ -22,6 +22,7 @@ def test_core_statements_on_a_cluster(tmp_path: Path) -> None:
     run("core", tmp_path)
 
 
+@pytest.mark.repeated
 def test_executors_find_the_classes_of_the_own_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

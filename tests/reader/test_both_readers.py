@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.product.conftest import Lab
     from tests.reader.conftest import Compare
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.repeated]
 
 MORE_VALUES = {
     "decimal(18,4)": ["99999999999999.9999BD", "-0.0001BD"],

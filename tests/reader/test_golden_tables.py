@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
     from tests.hive_tables import HiveTable
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("own_reader")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.repeated,
+    pytest.mark.usefixtures("own_reader"),
+]
 
 
 @pytest.mark.sample(4)

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
     from tests.product.conftest import Lab
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("own_reader")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.repeated,
+    pytest.mark.usefixtures("own_reader"),
+]
 
 
 def bucket(lab: Lab, table: str, directory: str) -> Path:
