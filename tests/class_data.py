@@ -16,9 +16,7 @@ import pyspark
 
 # Spark makes a program of its own for nearly every small query; the optimizing compiler would take
 # a third of all processor time for nothing.
-_OPTIONS = (
-    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -Xms768m -Xmn400m"
-)
+_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 _ARCHIVE = Path(sys.prefix) / f"spark-classes-{pyspark.__version__}.jsa"
 _SECONDS = 300
 

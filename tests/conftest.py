@@ -90,7 +90,8 @@ def spark(
         .config("spark.sql.warehouse.dir", str(home / "warehouse"))
         .config("spark.acidsql.synchronous", "off")  # but in the tests of it
         .config("spark.driver.extraClassPath", jars)
-        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
+        # A larger young generation than Java begins with is collected less often.
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home} -Xms768m -Xmn400m")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from acidsql import bridge
 from acidsql.bridge import s3_uploads
 from acidsql.commands import create, databases_and_views
 from acidsql.compaction import cleaner
@@ -25,7 +26,7 @@ from acidsql.metastore.embedded import commit_abort, file_operations
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnType
-from acidsql.storage import staging, sync
+from acidsql.storage import sync
 from acidsql.storage.filesystem import FileSystem
 
 RANDOM = "random"
@@ -122,8 +123,6 @@ def _staged_rename(_: FileSystem, _source: str, target: str) -> str | None:
 
 
 def _write(_: FileSystem, path: str, *_content: bytes) -> str:
-    if path.rpartition("/")[2].startswith("part-"):
-        return "write"
     return "staged file" if _is_staged(path) else "owner file"
 
 
@@ -180,7 +179,7 @@ _CALLS: tuple[tuple[Any, str, Name], ...] = (
     (file_operations, "enter", _named("journal entry")),
     (file_moves, "prepare", _named("holding directory")),
     (file_operations, "remove", _named("journal removal")),
-    (staging, "_save", _named("write")),
+    (bridge, "write_bucket_files", _named("write")),
     (FileSystem, "assemble", _named("write")),
     (FileSystem, "write", _write),
     (FileSystem, "append", _named("stamp")),
