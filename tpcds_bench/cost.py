@@ -111,7 +111,7 @@ def _insert(spark: SparkSession, data: Dataset, work: Path) -> Case:
 
     return Case(
         name="INSERT ... SELECT",
-        goal=1.3,
+        goal=0.5,
         subject=Contender(prepare=create, run=insert),
         yardstick=writing(work, lambda _: spark.table("source_store_sales")),
         against="Spark writing flat ORC",
