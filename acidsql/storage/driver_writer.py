@@ -193,7 +193,7 @@ def stage_on_driver(
         with bridge.job_errors():
             encoder = bridge.BucketFileEncoder(events.sparkSession, schema)
             for (place, bucket), own in files.items():
-                bucket_property = inserts[place.target].bucket_property + (bucket << 16)
+                bucket_property = inserts[place.target].bucket_property(bucket)
                 content = encoder.encode(own, write_id, bucket_property)
                 staging.files.append(
                     StagedFile(

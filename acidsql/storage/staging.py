@@ -73,10 +73,9 @@ class Target:
         """Name in staging."""
         return f"{'d' if self.deletes else 'i'}{self.statement_id}"
 
-    @property
-    def bucket_property(self) -> int:
-        """Bucket property of its rows in bucket 0."""
-        return encode(0, self.first + self.statement_id)
+    def bucket_property(self, bucket: int = 0) -> int:
+        """Return the bucket property of its rows in a bucket."""
+        return encode(bucket, self.first + self.statement_id)
 
 
 def codec(table: Table) -> str:
@@ -147,8 +146,8 @@ def write_rows(
     else:
         placed = bridge.coalesce_tasks(rows, MAX_BUCKET_ID + 1)
     events = bridge.select(placed, *named_sql({**NEW_ROW, **fields_sql(values)}))
-    layout = bridge.Layout(only=target.name, inserting={target.name: target.bucket_property})
-    written = write_files(events, staging, table, write_id, layout)
+    layout = bridge.Layout(only=target.name, inserting={target.name: target.bucket_property()})
+    written = _write(events, staging, table, write_id, layout)
     staging.files.extend(replace(file, values=tuple(partition)) for file in written)
 
 
@@ -203,11 +202,11 @@ def write_events(
     columns = [*event_sql(table, place, has_rows=bool(rows)), *map(quote, directories)]
     layout = bridge.Layout(
         only=only.name if only else None,
-        inserting={target.name: target.bucket_property for target in rows},
+        inserting={target.name: target.bucket_property() for target in rows},
         values=len(part_columns(table)) if rows else 0,
         is_bucketed=bool(table.num_buckets and rows),
     )
-    written = write_files(bridge.select(placed, *columns), staging, table, write_id, layout)
+    written = _write(bridge.select(placed, *columns), staging, table, write_id, layout)
     staging.files.extend(written)
 
 
@@ -250,9 +249,7 @@ def write_buckets(events: DataFrame, place: str, schema: bridge.FileSchema) -> l
     """
     ordered = events.sortWithinPartitions(BUCKET_COLUMN, *KEYS)
     layout = bridge.Layout(only="", inserting={}, is_bucketed=True)
-    with bridge.job_errors():
-        written = bridge.write_bucket_files(ordered, place, 0, schema, layout)
-    return list(map(_staged, written))
+    return _run(ordered, place, 0, schema, layout)
 
 
 def write_keys(
@@ -273,9 +270,7 @@ def write_keys(
     schema = bucket_file_schema(table, row, StructType([]))
     layout = bridge.Layout(only=None, inserting={}, values=1, is_bucketed=True)
     staging.begin_job()
-    with bridge.job_errors():
-        written = bridge.write_bucket_files(events, staging.path, write_id, schema, layout)
-    return list(map(_staged, written))
+    return _run(events, staging.path, write_id, schema, layout)
 
 
 def bucket_file_schema(table: Table, row: StructType, columns: StructType) -> bridge.FileSchema:
@@ -292,14 +287,14 @@ def bucket_file_schema(table: Table, row: StructType, columns: StructType) -> br
     return bridge.FileSchema(events=events, columns=columns, options=orc_options(table))
 
 
-def write_files(
+def _write(
     events: DataFrame,
     staging: StagingPlace,
     table: Table,
     write_id: int,
     layout: bridge.Layout,
 ) -> list[StagedFile]:
-    """Write events by a job; see ``bridge.write_bucket_files``.
+    """Write events of a statement by a job; see ``bridge.write_bucket_files``.
 
     Raises:
         WriteJobError: the job failed.
@@ -307,9 +302,7 @@ def write_files(
     columns, row = row_types(events.schema, table)
     schema = bucket_file_schema(table, row, columns)
     staging.begin_job()
-    with bridge.job_errors():
-        written = bridge.write_bucket_files(events, staging.path, write_id, schema, layout)
-    return list(map(_staged, written))
+    return _run(events, staging.path, write_id, schema, layout)
 
 
 def row_types(events: StructType, table: Table) -> tuple[StructType, StructType]:
@@ -320,16 +313,12 @@ def row_types(events: StructType, table: Table) -> tuple[StructType, StructType]
     return StructType(fields), row
 
 
-def _staged(file: bridge.WrittenFile) -> StagedFile:
-    return StagedFile(
-        target=file.target,
-        values=file.values,
-        bucket=file.bucket,
-        rows=file.rows,
-        deletes=file.deletes,
-        size=file.size,
-        path=file.path,
-    )
+def _run(
+    events: DataFrame, place: str, write_id: int, schema: bridge.FileSchema, layout: bridge.Layout
+) -> list[StagedFile]:
+    with bridge.job_errors():
+        written = bridge.write_bucket_files(events, place, write_id, schema, layout)
+    return [StagedFile(**file._asdict()) for file in written]
 
 
 def save(

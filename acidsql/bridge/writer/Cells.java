@@ -94,12 +94,45 @@ abstract class Cells {
     throw new UnsupportedOperationException("no ORC file holds values of " + type.catalogString());
   }
 
-  static final class Booleans extends Cells {
-    private final LongColumnVector values;
+  abstract static class OfLongs extends Cells {
+    final LongColumnVector values;
 
-    Booleans(ColumnVector vector) {
+    OfLongs(ColumnVector vector) {
       super(vector);
       values = (LongColumnVector) vector;
+    }
+  }
+
+  abstract static class OfDoubles extends Cells {
+    final DoubleColumnVector values;
+
+    OfDoubles(ColumnVector vector) {
+      super(vector);
+      values = (DoubleColumnVector) vector;
+    }
+  }
+
+  abstract static class OfBytes extends Cells {
+    final BytesColumnVector values;
+
+    OfBytes(ColumnVector vector) {
+      super(vector);
+      values = (BytesColumnVector) vector;
+    }
+  }
+
+  abstract static class OfTimestamps extends Cells {
+    final TimestampColumnVector values;
+
+    OfTimestamps(ColumnVector vector) {
+      super(vector);
+      values = (TimestampColumnVector) vector;
+    }
+  }
+
+  static final class Booleans extends OfLongs {
+    Booleans(ColumnVector vector) {
+      super(vector);
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -107,12 +140,9 @@ abstract class Cells {
     }
   }
 
-  static final class Bytes extends Cells {
-    private final LongColumnVector values;
-
+  static final class Bytes extends OfLongs {
     Bytes(ColumnVector vector) {
       super(vector);
-      values = (LongColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -120,12 +150,9 @@ abstract class Cells {
     }
   }
 
-  static final class Shorts extends Cells {
-    private final LongColumnVector values;
-
+  static final class Shorts extends OfLongs {
     Shorts(ColumnVector vector) {
       super(vector);
-      values = (LongColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -133,12 +160,9 @@ abstract class Cells {
     }
   }
 
-  static final class Ints extends Cells {
-    private final LongColumnVector values;
-
+  static final class Ints extends OfLongs {
     Ints(ColumnVector vector) {
       super(vector);
-      values = (LongColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -146,12 +170,9 @@ abstract class Cells {
     }
   }
 
-  static final class Longs extends Cells {
-    private final LongColumnVector values;
-
+  static final class Longs extends OfLongs {
     Longs(ColumnVector vector) {
       super(vector);
-      values = (LongColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -159,12 +180,9 @@ abstract class Cells {
     }
   }
 
-  static final class Floats extends Cells {
-    private final DoubleColumnVector values;
-
+  static final class Floats extends OfDoubles {
     Floats(ColumnVector vector) {
       super(vector);
-      values = (DoubleColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -172,12 +190,9 @@ abstract class Cells {
     }
   }
 
-  static final class Doubles extends Cells {
-    private final DoubleColumnVector values;
-
+  static final class Doubles extends OfDoubles {
     Doubles(ColumnVector vector) {
       super(vector);
-      values = (DoubleColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -185,12 +200,9 @@ abstract class Cells {
     }
   }
 
-  static final class Texts extends Cells {
-    private final BytesColumnVector values;
-
+  static final class Texts extends OfBytes {
     Texts(ColumnVector vector) {
       super(vector);
-      values = (BytesColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -205,12 +217,9 @@ abstract class Cells {
     }
   }
 
-  static final class Binaries extends Cells {
-    private final BytesColumnVector values;
-
+  static final class Binaries extends OfBytes {
     Binaries(ColumnVector vector) {
       super(vector);
-      values = (BytesColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -219,12 +228,9 @@ abstract class Cells {
   }
 
   /** Days, which files count by the calendar of Hive 3: Julian before 1582-10-15. */
-  static final class Dates extends Cells {
-    private final LongColumnVector values;
-
+  static final class Dates extends OfLongs {
     Dates(ColumnVector vector) {
       super(vector);
-      values = (LongColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -233,12 +239,9 @@ abstract class Cells {
   }
 
   /** Moments, of which files keep the wall clock of the JVM's time zone. */
-  static final class Timestamps extends Cells {
-    private final TimestampColumnVector values;
-
+  static final class Timestamps extends OfTimestamps {
     Timestamps(ColumnVector vector) {
       super(vector);
-      values = (TimestampColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -246,12 +249,9 @@ abstract class Cells {
     }
   }
 
-  static final class WallClocks extends Cells {
-    private final TimestampColumnVector values;
-
+  static final class WallClocks extends OfTimestamps {
     WallClocks(ColumnVector vector) {
       super(vector);
-      values = (TimestampColumnVector) vector;
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
