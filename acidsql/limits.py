@@ -6,7 +6,6 @@ test can set one of them to have the other way taken.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 _MIB = 1024 * 1024
@@ -40,17 +39,9 @@ class Limits:
         one_task_bytes: rows of a plan that reads no more are written by one task: a shuffle would
             cost more than it saves.
         copied_once_bytes: inserted rows up to this size are copied twice rather than planned twice.
-        bitmap_events: up to this number of delete events become a delete bitmap, and are counted by
-            the driver; more are joined.
-        bitmap_words: largest number of words in a delete bitmap; each takes 16 bytes, which are
-            sent to the tasks.
-        dense_bitmap_words: up to this number of words of 8 bytes are allocated for the whole range
-            of row ids, empty words included; words that are farther apart are sorted.
+        counted_events: up to this number of delete events are counted by the driver.
         broadcast_numbers: delete events whose keys have up to this number of values are broadcast
             to be joined; each takes about 40 bytes.
-        events_per_word: delete events are joined as words of 64 neighbouring row ids if there are
-            this many times fewer words than events.
-        packed_bits: largest number of bits of a packed row id.
         counted_files: a count reads the tails of at most this number of files.
         compared_events: up to this number of delete events of two transactions that changed the
             same partition are compared by rows before the later one commits, about 60 bytes of
@@ -61,9 +52,6 @@ class Limits:
             driver, about 50 bytes of each; more with Spark.
         sampled_tails: number of directories of a scan whose first files tell how many rows its
             bytes have.
-        own_reader: whether rows are read by acidsql's own reader (``bridge/orc``), not by Spark's.
-        split_bytes: original files are split at multiples of this, so that the position of a row
-            follows from its split.
         fair_share_bytes: the splits of a scan are made smaller if its largest task shrinks by more
             than this; each additional task costs about 10 ms.
         compaction_events: up to this number of delete events are applied by the driver when stripes
@@ -89,7 +77,6 @@ class Limits:
         task_stripe_bytes: a task of ``format("acidsql")`` reads no more bytes of stripes than this.
         cached_tails: number of ORC tails that a process keeps, some kilobytes each.
         cached_event_bytes: size of the delete events that a process keeps.
-        cached_delete_filters: number of delete bitmaps that a session keeps, 16 MB each at most.
         cached_tables: number of table definitions of a Hive Metastore that a session keeps.
         constraint_seconds: for this time the constraints of a table, which a Hive Metastore keeps
             apart from it, are not fetched again: a statement needs them before its lock and after.
@@ -166,19 +153,13 @@ class Limits:
     driver_join_bytes: int = _MIB
     one_task_bytes: int = 4 * _MIB
     copied_once_bytes: int = 16 * _MIB
-    bitmap_events: int = 5_000_000
-    bitmap_words: int = 1_000_000
-    dense_bitmap_words: int = 8_000_000
+    counted_events: int = 5_000_000
     broadcast_numbers: int = 4_000_000
-    events_per_word: int = 4
-    packed_bits: int = 62
     counted_files: int = 1_000
     compared_events: int = 5_000_000
     watched_events: int = 100_000
     checked_events: int = 2_000_000
     sampled_tails: int = 64
-    own_reader: bool = os.environ.get("ACIDSQL_READER_UNDER_TEST") == "own"
-    split_bytes: int = 128 * _MIB
     fair_share_bytes: int = 16 * _MIB
     compaction_events: int = 5_000_000
     rewritten_bytes: int = 4096 * _MIB
@@ -198,7 +179,6 @@ class Limits:
     task_stripe_bytes: int = 32 * _MIB
     cached_tails: int = 16_384
     cached_event_bytes: int = 160 * _MIB
-    cached_delete_filters: int = 4
     cached_tables: int = 1_000
     constraint_seconds: float = 2.0
     remembered_transactions: int = 10_000

@@ -284,7 +284,7 @@ def _bounds(stripe: Stripe) -> list[tuple[int, int]] | None:
     """
     file = stripe.file
     if file.original is not None:
-        first = file.original.first_row[0] + stripe.first_row
+        first = file.original.first_row + stripe.first_row
         own = file.original.write_id, file.original.bucket
         return [*((number, number) for number in own), (first, first + stripe.rows - 1)]
     columns = ORIGINAL_WRITE_ID, BUCKET, ROW_NUMBER
@@ -296,7 +296,7 @@ def _bounds(stripe: Stripe) -> list[tuple[int, int]] | None:
 def _dense(file: DataFile) -> Iterator[Dense]:
     """Yield the dense parts of a file, of which all rows are visible."""
     if file.original is not None:
-        first = file.original.first_row[0]
+        first = file.original.first_row
         place = file.ordinal, file.original.write_id, file.original.bucket
         yield Dense(place, first, first + file.known.tail.rows - 1)
     elif not file.is_partial:

@@ -232,7 +232,7 @@ class _StripeRows:
         original = self._file.original
         if original is None:
             return []
-        first = original.first_row[0] + self._stripe.first_row
+        first = original.first_row + self._stripe.first_row
         return _run_of_keys(original.write_id, original.bucket, first, self._stripe.rows)
 
     def _load(

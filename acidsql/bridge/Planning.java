@@ -20,7 +20,6 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.AliasIdentifier;
 import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
-import org.apache.spark.sql.catalyst.analysis.UnresolvedExtractValue;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -28,8 +27,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.CaseWhen;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
-import org.apache.spark.sql.catalyst.expressions.KnownNullable;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
@@ -227,40 +224,6 @@ public final class Planning {
       return new SubqueryAlias(alias, project);
     }
     return project;
-  }
-
-  /**
-   * Builds aliased columns of the fields of a struct, on which Spark pushes no conditions into a
-   * scan.
-   *
-   * @param struct name of the column
-   * @param names of its fields
-   * @param columns what they are called, their nullability and metadata
-   * @param haveNodes whether columns consist of nodes, as they do from Spark 4 on, or of expressions
-   */
-  public Seq fields(String struct, List names, StructType columns, boolean haveNodes)
-      throws Exception {
-    ColumnFactory factory = new ColumnFactory(haveNodes);
-    Expression whole = new UnresolvedAttribute(Trees.scala(Arrays.asList(struct)));
-    List found = new ArrayList();
-    for (int i = 0; i < names.size(); i++) {
-      StructField field = columns.fields()[i];
-      Expression value = new UnresolvedExtractValue(whole, Literal$.MODULE$.apply(names.get(i)));
-      if (field.nullable()) {
-        value = new KnownNullable(value);
-      } else {
-        value = new KnownNotNull(value);
-      }
-      found.add(factory.named(value, field.name(), field.metadata()));
-    }
-    return Trees.scala(found);
-  }
-
-  /** Replaces an element of a sequence. */
-  public Seq updated(Seq elements, int position, Object element) {
-    List all = Trees.list(elements);
-    all.set(position, element);
-    return Trees.scala(all);
   }
 
   /**
@@ -471,13 +434,10 @@ public final class Outline {
       Map conjunct = new LinkedHashMap();
       conjunct.put("kind", part.getClass().getSimpleName());
       conjunct.put("condition", numbered(part, null));
-      boolean isMarked = part instanceof KnownNullable;
       Seq output = filter.child().output();
-      Expression own = isMarked ? ((KnownNullable) part).child() : part;
       // An attribute in a condition has the case of the statement's text, not that of the column.
-      own = Trees.rebound(own, output, output);
+      Expression own = Trees.rebound(part, output, output);
       conjunct.put("expression", numbered(own, null));
-      conjunct.put("coarse", Boolean.valueOf(isMarked));
       conjunct.put("deterministic", Boolean.valueOf(own.deterministic()));
       conjunct.put("subquery", Boolean.valueOf(SubqueryExpression$.MODULE$.hasSubquery(own)));
       Map columns = new LinkedHashMap();

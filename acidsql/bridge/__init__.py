@@ -10,7 +10,13 @@ from py4j.protocol import Py4JError as GatewayError
 from py4j.protocol import Py4JJavaError as JavaError
 
 from acidsql.bridge import manifest_write, object_files, s3
-from acidsql.bridge.acid_tables import AcidTable, Planner, acid_relation, split_settings
+from acidsql.bridge.acid_tables import (
+    AcidTable,
+    DeletedRows,
+    Planner,
+    acid_relation,
+    split_settings,
+)
 from acidsql.bridge.analysis_errors import naming_table, without_plans
 from acidsql.bridge.assignments import with_attributes
 from acidsql.bridge.before_stop import before_stop
@@ -28,9 +34,9 @@ from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import Command, commands, written_by
 from acidsql.bridge.conditions import (
     Conjunct,
+    condition_of,
     conditions_text,
     conjunct,
-    mark_coarse,
     matching_rows,
     split_and,
 )
@@ -132,23 +138,14 @@ from acidsql.bridge.plans import (
     unqualified_functions,
 )
 from acidsql.bridge.redaction import redacted
-from acidsql.bridge.relation_statistics import RelationStatistics
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
     Watch,
     collect_garbage,
     file_relation,
     file_scan,
-    orc_relation,
     reachable,
     rows_of,
-)
-from acidsql.bridge.row_filters import (
-    HALF_BITS,
-    WORD_BITS,
-    DeleteBitmap,
-    is_deleted,
-    is_not_deleted,
 )
 from acidsql.bridge.row_level import (
     analyze_delete,
@@ -170,7 +167,6 @@ from acidsql.bridge.rows import (
     rows_per_task,
     text_of,
 )
-from acidsql.bridge.search import condition_of, finds_rows, reads_in_batches, search_options
 from acidsql.bridge.sorted_arrays import position_of_text
 from acidsql.bridge.source_scans import plan_source_scans
 from acidsql.bridge.spark_versions import TRIED, warn_if_untried
@@ -232,16 +228,12 @@ from acidsql.bridge.unresolved_plan import (
     count_only_rows,
     hide_columns,
     named_columns,
-    struct_fields,
-    with_columns_at,
 )
 
 __all__ = [
     "BARE_NUMBER",
     "FILE_ORDINAL",
-    "HALF_BITS",
     "TRIED",
-    "WORD_BITS",
     "AcidTable",
     "AggregateFunction",
     "BucketFileEncoder",
@@ -253,7 +245,7 @@ __all__ = [
     "Conjunct",
     "ConnectServer",
     "CurrentValues",
-    "DeleteBitmap",
+    "DeletedRows",
     "DynamicPruning",
     "ExecuteImmediate",
     "Expression",
@@ -273,7 +265,6 @@ __all__ = [
     "PlanOutline",
     "Planner",
     "Reference",
-    "RelationStatistics",
     "ScanFile",
     "StripeRows",
     "Subquery",
@@ -331,7 +322,6 @@ __all__ = [
     "file_size",
     "fill",
     "filter_left",
-    "finds_rows",
     "fits_in_driver",
     "forget_table",
     "frame_in",
@@ -350,10 +340,8 @@ __all__ = [
     "input_bytes",
     "insert_into_files",
     "insert_query",
-    "is_deleted",
     "is_deterministic",
     "is_directory",
-    "is_not_deleted",
     "is_observed_once",
     "is_same_file_system",
     "is_session_function",
@@ -373,7 +361,6 @@ __all__ = [
     "logical_plan",
     "make_directories",
     "manifest_write",
-    "mark_coarse",
     "matching_rows",
     "merge_join",
     "merge_pieces",
@@ -386,7 +373,6 @@ __all__ = [
     "no_pushdown",
     "object_files",
     "operands",
-    "orc_relation",
     "outline",
     "output_of",
     "parse",
@@ -407,7 +393,6 @@ __all__ = [
     "qualify_target",
     "reachable",
     "read_bytes",
-    "reads_in_batches",
     "rebalance",
     "rebound",
     "redacted",
@@ -427,7 +412,6 @@ __all__ = [
     "rows_per_task",
     "s3",
     "same",
-    "search_options",
     "select",
     "send_answers_at_once",
     "session_key",
@@ -440,7 +424,6 @@ __all__ = [
     "start_connect_server",
     "start_thrift_server",
     "statement_settings",
-    "struct_fields",
     "subqueries_in",
     "substitute",
     "substitute_ctes",
@@ -458,7 +441,6 @@ __all__ = [
     "warn_if_untried",
     "with_attributes",
     "with_attributes_of",
-    "with_columns_at",
     "without_conditions",
     "without_plans",
     "write_bucket_files",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -32,6 +33,18 @@ any thread.
 """
 
 
+class DeletedRows(IntEnum):
+    """What becomes of deleted rows, by the numbers that the reader has."""
+
+    HIDDEN = 0
+    """They are left out."""
+    SHOWN = 1
+    """They are shown beside the others, and have in their row id the write id that deleted them."""
+    ALONE = 2
+    """They are shown without the others; the write id of the last event is that of the first
+    delete event."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidTable:
     """Files of a table with all that their reader has to know.
@@ -42,12 +55,13 @@ class AcidTable:
         declared: columns that the files have, with CHAR and VARCHAR, without metadata.
         partition_schema: columns of the partitions.
         partitions: their values, as ``scan.splits.encode_partitions`` writes them.
-        virtual_columns: how many of ``row__id`` and ``row__is__deleted`` there are.
+        metadata_columns: names of those with the row id, whether a row was deleted, the index of
+            its partition, the write id of its last event, and the operation of the event.
         planner: see there.
         size: bytes of the files.
         rows: their number.
         zone: time zone of the session.
-        shows_deleted: whether deleted rows are shown.
+        deleted_rows: what becomes of deleted rows.
         filters_rows: whether ORC applies the predicates of a query to rows, too.
     """
 
@@ -56,12 +70,12 @@ class AcidTable:
     declared: StructType
     partition_schema: StructType
     partitions: bytes
-    virtual_columns: int
+    metadata_columns: tuple[str, ...]
     planner: Planner
     size: int
     rows: int
     zone: str
-    shows_deleted: bool = False
+    deleted_rows: DeletedRows = DeletedRows.HIDDEN
     filters_rows: bool = True
 
 
@@ -106,7 +120,7 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     longs[0], longs[1] = table.size, table.rows
     options = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, 3)
     options[0] = int(session_state(spark).conf().orcVectorizedReaderBatchSize())
-    options[1], options[2] = int(table.shows_deleted), int(table.filters_rows)
+    options[1], options[2] = int(table.deleted_rows), int(table.filters_rows)
     made = new_object(
         spark,
         "orc",
@@ -115,7 +129,7 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
         table.key,
         java_type(spark, table.declared),
         java_type(spark, table.partition_schema),
-        table.virtual_columns,
+        jvm_class(spark, "java.util.List").of(*table.metadata_columns),
         _planning(table.planner),
         longs,
         table.zone,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
@@ -17,15 +17,15 @@ from acidsql.bridge.jvm import (
     CATALYST,
     Expression,
     alias,
+    column,
     elements,
     jvm_class,
+    scala_map,
     scala_seq,
+    session_state,
     simple_name,
 )
 from acidsql.bridge.plans import frame_of, logical_plan
-
-# Expression that marks a coarse condition; it changes neither value nor plan.
-_COARSE = "KnownNullable"
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,10 @@ class Conjunct:
     Attributes:
         expression: Catalyst expression of type BOOLEAN.
         columns: SQL types of the columns in the expression, by their names.
-        coarse: whether row groups alone are to be compared with the condition, since it may hold of
-            most rows and comparing each would be wasted.
     """
 
     expression: Expression
     columns: Mapping[str, str]
-    coarse: bool = False
 
 
 def split_and(condition: Expression) -> Iterator[Expression]:
@@ -66,15 +63,28 @@ def attributes_in(expression: Expression) -> dict[str, Expression]:
     return {str(a.name()): a for a in elements(expression.references().toSeq())}
 
 
-def mark_coarse(spark: SparkSession, condition: Expression) -> Expression:
-    """Mark a condition, so that ``plan_outline`` makes a coarse ``Conjunct`` of it."""
-    return jvm_class(spark, f"{CATALYST}.expressions.{_COARSE}")(condition)
-
-
 def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> Expression:
     """Combine conditions, at least one, by AND."""
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     return reduce(both, [c.expression for c in conjuncts])
+
+
+def condition_of(
+    spark: SparkSession, conditions: Sequence[Sequence[Conjunct]], values: Mapping[str, str]
+) -> Column:
+    """Build the condition that all conjuncts of at least one alternative hold.
+
+    Args:
+        spark: the session.
+        conditions: alternatives (OR), each a list of conjuncts (AND).
+        values: SQL that replaces each column, by its name in the conditions.
+    """
+    parser = session_state(spark).sqlParser()
+    either = jvm_class(spark, f"{CATALYST}.expressions.Or")
+    whole = reduce(either, [all_of(spark, one) for one in conditions])
+    attributes = elements(whole.references().toSeq())
+    places = [(a, parser.parseExpression(values[a.name()])) for a in attributes]
+    return column(spark, whole.transform(scala_map(spark, places)))
 
 
 def conditions_text(conditions: Sequence[Sequence[Conjunct]]) -> str:

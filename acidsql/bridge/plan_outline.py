@@ -55,14 +55,12 @@ class FilterConjunct:
         kind: class of its expression.
         is_deterministic: whether it is deterministic.
         has_subquery: whether it has a subquery in it.
-        is_coarse: whether it had the mark of ``mark_coarse``.
         columns: SQL types of the columns in it, by their names.
     """
 
     kind: str
     is_deterministic: bool
     has_subquery: bool
-    is_coarse: bool
     columns: Mapping[str, str]
     _java: JavaObject
     _condition: int
@@ -75,14 +73,14 @@ class FilterConjunct:
 
     @property
     def expression(self) -> Expression:
-        """Expression without the mark, over the attributes of the relation: those of the filter
-        have the case of the statement's text.
+        """Expression over the attributes of the relation: those of the filter have the case of the
+        statement's text.
         """
         return self._java.node(self._expression)
 
     def conjunct(self) -> Conjunct:
         """Return the condition on a table that it is."""
-        return Conjunct(expression=self.expression, columns=self.columns, coarse=self.is_coarse)
+        return Conjunct(expression=self.expression, columns=self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +201,6 @@ def _conjunct(java: JavaObject, part: Mapping[str, Any]) -> FilterConjunct:
         kind=part["kind"],
         is_deterministic=part["deterministic"],
         has_subquery=part["subquery"],
-        is_coarse=part["coarse"],
         columns=part["columns"],
         _java=java,
         _condition=part["condition"],

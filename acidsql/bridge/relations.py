@@ -24,7 +24,6 @@ from acidsql.bridge.jvm import (
     scala_object,
 )
 from acidsql.bridge.jvm_planning import jvm_planning
-from acidsql.bridge.relation_statistics import RelationStatistics, relation_with_statistics
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
 # SQL expression for the ordinal (``ScanFile.ordinal``) of the file that a scanned row comes from.
@@ -33,7 +32,6 @@ _LISTENER_MILLISECONDS = 5_000
 _NEVER_LISTED = "_acidsql_snapshot"
 _TASK_BYTES = "spark.sql.files.maxPartitionBytes"
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
-_BATCHES = ("spark.sql.orc.enableVectorizedReader", "spark.sql.codegen.wholeStage")
 
 
 @dataclass(frozen=True)
@@ -67,63 +65,22 @@ def _root(files: Sequence[ScanFile]) -> str:
     return "/".join([*parent, f"{_NEVER_LISTED}_{digest}"])
 
 
-def orc_relation(
-    spark: SparkSession,
-    files: Sequence[ScanFile],
-    schema: StructType,
-    options: Mapping[str, str],
-    split_bytes: int | None = None,
-    *,
-    batches: bool | None = None,
-    statistics: RelationStatistics | None = None,
-) -> Relation:
-    """Build a scan of some files by Spark's own ORC file format.
-
-    The files are given to Spark in a file status cache, so that nothing is listed. The format class
-    is given too, so that settings (``spark.sql.orc.impl``, V2 sources) cannot choose another
-    reader.
-
-    Args:
-        options: of the data source.
-        split_bytes: files are split at multiples of this many bytes, and each split is a partition
-            of the scan; None leaves it to ``file_scan``.
-        batches: whether Spark reads in batches, whatever the settings of the session are when the
-            scan runs; None leaves it to them.
-        statistics: of the scan, for Spark's optimiser; None leaves it the size of the files.
-    """
-    settings: dict[str, str | None] = {}
-    if split_bytes is not None:
-        # With an open cost as large as a split, no two splits share a partition.
-        for key in (_TASK_BYTES, "spark.sql.files.openCostInBytes"):
-            settings[key] = str(split_bytes)
-        settings["spark.sql.files.maxPartitionNum"] = None
-    if batches is not None:
-        for key in ("spark.sql.orc.enableNestedColumnVectorizedReader", *_BATCHES * batches):
-            settings[key] = str(batches).lower()
-    return file_scan(spark, files, schema, options, settings=settings, statistics=statistics)
-
-
 def file_scan(
     spark: SparkSession,
     files: Sequence[ScanFile],
     schema: StructType,
     options: Mapping[str, str],
-    file_format: str = "orc.OrcFileFormat",
-    settings: Mapping[str, str | None] | None = None,
-    statistics: RelationStatistics | None = None,
+    file_format: str,
 ) -> Relation:
     """Build a scan of some files whose splits are balanced over the tasks.
 
-    Args:
-        settings: changes of the session's settings for this scan, None to unset one.
-        statistics: of the scan, for Spark's optimiser; None leaves it the size of the files. The
-            other arguments are those of ``file_relation``.
+    The files are given to Spark in a file status cache, so that nothing is listed. The arguments
+    are those of ``file_relation``.
     """
-    changed = dict(settings or {})
-    if _TASK_BYTES not in changed:
-        share = even_share(spark, [file.size for file in files])
-        if share is not None:
-            changed[_TASK_BYTES] = str(share)
+    changed: dict[str, str | None] = {}
+    share = even_share(spark, [file.size for file in files])
+    if share is not None:
+        changed[_TASK_BYTES] = str(share)
     if str(spark.conf.get(_CASE_SENSITIVE)).lower() == "true":
         # Writers spell the fields of structs in the files as they like: Hive in lower case.
         changed[_CASE_SENSITIVE] = "false"
@@ -131,15 +88,11 @@ def file_scan(
     relation, index = file_relation(
         spark, files, schema, options, StructType([]), session, file_format
     )
-    return Relation(rows=rows_of(spark, relation, statistics), index=index)
+    return Relation(rows=rows_of(spark, relation), index=index)
 
 
-def rows_of(
-    spark: SparkSession, relation: JavaObject, statistics: RelationStatistics | None = None
-) -> UnresolvedPlan:
-    """Build the plan that reads a ``HadoopFsRelation``, perhaps with statistics."""
-    if statistics is not None:
-        return UnresolvedPlan(spark, relation_with_statistics(spark, relation, statistics))
+def rows_of(spark: SparkSession, relation: JavaObject) -> UnresolvedPlan:
+    """Build the plan that reads a ``HadoopFsRelation``."""
     plan = scala_object(spark, f"{SOURCES}.LogicalRelation").apply(relation, False)
     return UnresolvedPlan(spark, plan)
 

@@ -16,7 +16,6 @@ from acidsql.bridge.jvm import (
     LogicalPlan,
     elements,
     expression_of,
-    java_type,
     jvm_class,
     scala_object,
     scala_seq,
@@ -32,7 +31,6 @@ from acidsql.bridge.plans import (
     logical_plan,
     no_pushdown,
 )
-from acidsql.bridge.row_filters import guard
 from acidsql.bridge.spark_versions import differences
 
 _LOGICAL = f"{CATALYST}.plans.logical"
@@ -56,23 +54,6 @@ def named_columns(spark: SparkSession, columns: Sequence[Column]) -> NamedColumn
     return NamedColumns(scala_seq(spark, [column._jc.named() for column in columns]))
 
 
-def struct_fields(
-    spark: SparkSession, struct: str, names: Sequence[str], columns: StructType
-) -> NamedColumns:
-    """Build the columns of the fields of a struct, each wrapped as by ``no_pushdown``.
-
-    It takes one call, however many there are.
-
-    Args:
-        struct: name of the column.
-        names: of its fields.
-        columns: name, nullability and metadata for each field.
-    """
-    has_nodes = differences(spark).has_column_nodes
-    made = jvm_planning(spark).fields(struct, list(names), java_type(spark, columns), has_nodes)
-    return NamedColumns(made)
-
-
 def chosen_values(
     spark: SparkSession,
     assignments: JavaObject,
@@ -92,17 +73,6 @@ def chosen_values(
     """
     has_nodes = differences(spark).has_column_nodes
     made = jvm_planning(spark).chosen(assignments, numbers, number, list(names), has_nodes)
-    return NamedColumns(made)
-
-
-def with_columns_at(
-    spark: SparkSession, columns: NamedColumns, others: Mapping[int, Column]
-) -> NamedColumns:
-    """Replace columns by others, given by position; each of these has an alias."""
-    made = columns.java
-    for position, other in others.items():
-        content = named_columns(spark, [other]).java.head()
-        made = jvm_planning(spark).updated(made, position, content)
     return NamedColumns(made)
 
 
@@ -138,17 +108,6 @@ class UnresolvedPlan:
         """Filter by a Catalyst expression."""
         made = jvm_class(self.spark, f"{_LOGICAL}.Filter")(condition, self.plan)
         return UnresolvedPlan(self.spark, made)
-
-    def guarded(self, columns: Sequence[str]) -> UnresolvedPlan:
-        """Filter by ``row_filters.guard``, which keeps Spark's optimizer from pruning any of the
-        columns.
-
-        In ACID files the condition holds for every row.
-
-        Args:
-            columns: SQL texts.
-        """
-        return self.filtered(guard(self.spark, tuple(columns)))
 
     def select(self, *expressions: str) -> UnresolvedPlan:
         """Project to SQL expressions, each a column, ``*``, or with an alias."""

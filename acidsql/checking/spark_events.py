@@ -6,15 +6,16 @@ reads all files.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StructType
+from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType
 
-from acidsql import bridge
 from acidsql.checking.contents import ReadFile
 from acidsql.checking.problems import RowId
 from acidsql.checking.reading import WRONG, Checked, Common, Summary, WithoutRows
@@ -22,10 +23,10 @@ from acidsql.checking.row_ids import Box
 from acidsql.format.acid_metadata import KEY_INDEX
 from acidsql.format.bucket_codec import BUCKET_SHIFT, VERSION_SHIFT
 from acidsql.limits import limits
-from acidsql.scan.original_events import by_file
-from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
+from acidsql.scan.relation import file_relation
+from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
+from acidsql.storage.relation import event_file, metadata_columns
 
-_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _DELETED_BY = "currentTransaction"
 _BUCKET_MASK = 0xFFF
 # Columns: index of the file, position of the row in it, ordinal of the place, number of the row.
@@ -41,20 +42,20 @@ class SparkEvents:
     def _scan(self, indexes: Sequence[int]) -> DataFrame:
         """Build the scan of some files: the ACID columns, and the index of the file."""
         session, files = self._checked.session, self._checked.files
-        scanned = [files[i].listing.scanned(files[i].name, i) for i in indexes]
-        nothing = StructType([])
-        schema = event_schema(padded(nothing), deletes=True)
-        relation = bridge.orc_relation(session.spark, scanned, schema, _OPTIONS)
-        session.leases.watch(relation.index)
-        rows = relation.rows.guarded(guarded_columns(nothing)).frame()
-        return rows.select(
-            F.expr(bridge.FILE_ORDINAL).alias(_FILE),
-            F.col("_metadata.file_block_start").alias(_BLOCK),
-            F.monotonically_increasing_id().alias(_ROW),
-            "operation",
-            *KEYS,
-            _DELETED_BY,
-        )
+        table = replace(self._checked.survey.table, columns=(), partition_columns=())
+        read = [event_file(files[i].listing, files[i].name, i) for i in indexes]
+        size = sum(file.length for file in read)
+        relation = file_relation(session, table, (), read, statistics=(max(1, size), -1))
+        names = metadata_columns(table)
+        fields = zip(ROW_ID_FIELDS, KEYS, strict=True)
+        return relation.select(
+            f"{names.partition} AS {_FILE}",
+            f"input_file_block_start() AS {_BLOCK}",
+            f"monotonically_increasing_id() AS {_ROW}",
+            f"{names.operation} AS operation",
+            *[f"{names.row_id}.{field} AS {key}" for field, key in fields],
+            f"{names.write_id} AS {_DELETED_BY}",
+        ).frame()
 
     def _visible(self, indexes: Sequence[int]) -> DataFrame:
         """Build the scan without the events of write ids that the snapshot does not see, with the
@@ -73,8 +74,9 @@ class SparkEvents:
         return self._of_file(of_files, BooleanType())
 
     def _of_file(self, values: Sequence[object], data_type: Any) -> Column:
-        """Build a column with a value for each file."""
-        return by_file(values, data_type, F.col(_FILE))
+        """Build a column with a value for each file: an element of a constant array."""
+        constant = F.from_json(F.lit(json.dumps(values)), ArrayType(data_type))
+        return F.get(constant, F.col(_FILE))
 
     def summaries(self, indexes: Sequence[int]) -> list[Summary]:
         """Summarise the events of each file; the files are sorted, not the whole."""

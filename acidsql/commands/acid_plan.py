@@ -15,7 +15,7 @@ from acidsql.limits import limits
 from acidsql.metastore.names import object_name
 from acidsql.scan.directories import bucket_files
 from acidsql.scan.metadata_count import rows_in_files
-from acidsql.scan.record import Removal, ScanRecord
+from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing
@@ -185,22 +185,9 @@ def _limited(lines: Sequence[str], most: int | None) -> Iterator[str]:
 
 
 def _search(scan: ScanRecord, most: int | None) -> str:
-    found = [search for search in scan.searches if search is not None]
-    if not found:
-        table = scan.snapshot.table
-        is_small = scan.bytes <= limits().single_pass_bytes and not table.partition_columns
-        if is_small and not scan.required.conditions and scan.files:
-            return "none, because a table this small is read whole"
-        return "none"
-    texts = dict.fromkeys(
-        f"{_shortened(bridge.conditions_text(search.used), most)}, by which ORC skips "
-        f"{'stripes, row groups and rows' if search.rows else 'stripes and row groups'}"
-        for search in found
-    )
-    text = "; ".join(texts)
-    if len(found) < len(scan.searches):
-        text += "; none for files whose columns have other types or are missing"
-    return text
+    if scan.required.conditions:
+        return _shortened(bridge.conditions_text(scan.required.conditions), most)
+    return "of the predicates that Spark pushes into the scan"
 
 
 def _deletes(scan: ScanRecord) -> str:
@@ -208,22 +195,13 @@ def _deletes(scan: ScanRecord) -> str:
     if deletes is None or not deletes.files:
         return "none"
     number = f"{deletes.events} in {_number(len(deletes.files), 'file')}"
-    way = scan.removal
     if scan.snapshot.table.changes is not None:
         return f"{number}, whose rows are changes"
     if scan.counted_rows is not None:
         return f"{number}, counted from the files"
-    if way is Removal.NONE:
-        return f"{number}, not applied, because no row that is read has such a write id"
-    if way is Removal.BITMAP:
-        return f"{number}, applied by a bitmap"
-    assert not isinstance(way, Removal)
-    keys = "row ids" if way.packing is None else "packed row ids"
-    keys = "words of 64 row ids" if way.by_words else keys
-    side = "broadcast" if way.broadcast else "sorted"
     if scan.shows_deleted:
-        return f"{number}, shown by a join on {keys}, which are {side}"
-    return f"{number}, applied by an anti-join on {keys}, which are {side}"
+        return f"{number}, whose rows are shown"
+    return f"{number}, applied as the rows are read"
 
 
 def _rows(session: AcidSession, scan: ScanRecord) -> str:

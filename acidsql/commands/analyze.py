@@ -26,8 +26,8 @@ from acidsql.planning.name_resolution import find, qualified
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.scan.plan import count_rows_from_tails
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, with_nested_originals
-from acidsql.scan.statistics import default_size
 from acidsql.schema.columns import data_schema, partition_schema
+from acidsql.schema.default_sizes import default_size
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.settings import name_key
 from acidsql.storage.filesystem import child

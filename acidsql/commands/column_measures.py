@@ -9,7 +9,7 @@ from pyspark.sql.types import BinaryType, BooleanType, StringType, StructField
 
 from acidsql.format.identifiers import lowered
 from acidsql.metastore.table_statistics import ColumnStatistics
-from acidsql.scan.statistics import default_size
+from acidsql.schema.default_sizes import default_size
 from acidsql.syntax.lexer import quote
 
 # Name of the number of rows among the measures.

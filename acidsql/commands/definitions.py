@@ -20,7 +20,7 @@ from acidsql.compaction.cleaner import RETENTION_PROPERTY
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import folded, lowered
 from acidsql.metastore.model import Column, FileFormat, Table
-from acidsql.schema.acid_file import CODECS, IS_DELETED_COLUMN, ROW_ID_COLUMN, read_name
+from acidsql.schema.acid_file import CODECS, IS_DELETED_COLUMN, ROW_ID_COLUMN
 from acidsql.schema.columns import types_in
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import orc_codec
@@ -173,13 +173,6 @@ def check_columns(
         raise AcidAnalysisError(
             "RESERVED_COLUMN_NAME",
             f"{IS_DELETED_COLUMN} tells whether a row was deleted: choose another name",
-        )
-    cut = [read_name(c.stored_name) for c in columns]
-    if "" in cut or len(set(cut)) < len(cut):
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.COLUMN_NAME",
-            "these column names differ only after a backtick, or begin with one, and Spark's ORC "
-            "reader cannot tell them apart: rename a column",
         )
     if not columns:
         raise AcidAnalysisError(

@@ -12,11 +12,11 @@ from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.commands.partition_normalization import as_spelled, usual
+from acidsql.commands.time_zones import to_file_zone, zone_of_columns
 from acidsql.insert_only.write import finalize_insert_only
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
-from acidsql.scan.time_zones import to_file_zone, zone_of_columns
 from acidsql.schema.acid_file import KEYS, event_schema
 from acidsql.schema.columns import data_schema, file_schema, has_timestamp, partition_schema
 from acidsql.schema.spark_limits import check_written

@@ -23,7 +23,7 @@ from acidsql.format.names import parse_bucket_file
 from acidsql.format.orc_stripes import CopiedStripe, StripeFile, stripe_file, stripes_of
 from acidsql.format.selection import needs_row_filter
 from acidsql.limits import limits
-from acidsql.scan.deletes.plan import find_deletes, valid_keys
+from acidsql.scan.deletes import find_deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, is_acid_file, is_raw
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import complete

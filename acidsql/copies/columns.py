@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 from acidsql.copies.report import ColumnReport
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded, lowered
-from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN, read_name
+from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN
 from acidsql.schema.columns import has_type, is_refused
 from acidsql.schema.spark_limits import has_dates_in_map_keys
 
@@ -43,7 +43,6 @@ def plan_columns(
     names = [lowered(field.name) for field in schema.fields]
     keys = [folded(field.name) for field in schema.fields]
     partitions = {lowered(name) for name in partition_columns}
-    cut = [read_name(name) for name in names if name not in partitions]
     stored = bool(set(names) - partitions)
     reports = []
     for field in schema.fields:
@@ -51,8 +50,6 @@ def plan_columns(
         reason = _reason(field, type_text, is_partition=name in partitions)
         if names.count(name) > 1 or keys.count(folded(field.name)) > 1:
             reason = "another column differs from it in case alone"
-        elif name not in partitions and cut.count(read_name(name)) > 1:
-            reason = "its name differs from another one only after a backtick"
         elif not stored:
             reason = "all columns are partition columns, and one must be stored in files"
         source = type_text(field.dataType)
@@ -71,8 +68,6 @@ def _reason(field: StructField, type_text: TypeText, *, is_partition: bool) -> s
     name = lowered(field.name)
     if name in _RESERVED:
         return "the name is reserved"
-    if not read_name(name):
-        return "Spark's ORC reader does not find a name that begins with a backtick"
     kind = target_type(field.dataType)
     if is_refused(type_text(kind)):
         return "Hive cannot read the type from an ACID table"

@@ -17,17 +17,15 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden
-from acidsql.limits import limits
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
-from acidsql.scan.own_scan import own_relation, plain_files
 from acidsql.scan.record import ScanRecord
+from acidsql.scan.relation import file_relation, plain_files, projected
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
-from acidsql.scan.time_zones import to_zone, zone_of_columns
 from acidsql.schema.columns import data_schema, file_schema
-from acidsql.schema.spark_limits import has_maps_of_nested, has_nested_type
+from acidsql.schema.spark_limits import has_nested_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.syntax.lexer import quote
@@ -35,7 +33,6 @@ from acidsql.syntax.literals import string_value
 
 _OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _READERS = {
-    FileFormat.ORC: "orc.OrcFileFormat",
     FileFormat.PARQUET: "parquet.ParquetFileFormat",
     FileFormat.TEXT: "text.TextFileFormat",
 }
@@ -63,17 +60,19 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
     stored = StructType([StructField(f.name, f.dataType) for f in in_files.fields])
     scanned = _scanned(session, snapshot)
     record.files, record.bytes = len(scanned), sum(file.size for file in scanned)
-    if limits().own_reader and table.file_format is FileFormat.ORC:
-        zone = session.jvm_time_zone if as_stored else session.time_zone
-        statistics = max(1, record.bytes), -1
-        files = plain_files(snapshot, scanned)
-        return own_relation(session, record, files, zone=zone, statistics=statistics).frame()
-    if table.file_format is FileFormat.ORC and has_maps_of_nested(stored):
-        relation = bridge.orc_relation(session.spark, scanned, stored, _OPTIONS, batches=False)
-    else:
-        columns = _LINE if is_text else stored
-        reader = _READERS[table.file_format]
-        relation = bridge.file_scan(session.spark, scanned, columns, _OPTIONS, reader)
+    if table.file_format is FileFormat.ORC:
+        files = file_relation(
+            session,
+            table,
+            snapshot.partitions,
+            plain_files(snapshot, scanned),
+            zone=session.jvm_time_zone if as_stored else None,
+            statistics=(max(1, record.bytes), -1),
+        )
+        return projected(session.spark, table, files).frame()
+    columns = _LINE if is_text else stored
+    reader = _READERS[table.file_format]
+    relation = bridge.file_scan(session.spark, scanned, columns, _OPTIONS, reader)
     session.leases.watch(relation.index)
     found = relation.rows
     if table.partition_columns:
@@ -85,10 +84,6 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
         values = _from_text(session, table, schema)
     else:
         values = [F.col(quote(f.name)) for f in stored.fields]
-    if table.file_format is FileFormat.ORC and not as_stored:
-        zone = zone_of_columns(session, table.columns)
-        pairs = zip(values, schema.fields, strict=True)
-        values = [to_zone(session, v, f.dataType, zone) for v, f in pairs]
     shown = [
         with_blanks(value, bridge.parse_type(session.spark, column.type)).alias(
             field.name, metadata=field.metadata

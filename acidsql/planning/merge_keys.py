@@ -63,9 +63,7 @@ def narrowed(
     conditions = []
     for key in keys:
         value = bridge.rebound(spark, key.value, key.columns, columns)
-        condition = key.condition.of(spark, value)
-        is_coarse = key.condition.coarse
-        conditions.append(bridge.mark_coarse(spark, condition) if is_coarse else condition)
+        conditions.append(key.condition.of(spark, value))
     return bridge.filter_left(spark, joined, conditions)
 
 

@@ -21,11 +21,9 @@ class OneOf:
 
     Attributes:
         text: SQL, in which the name ``k`` stands for the value.
-        coarse: it is the range of the values, which may contain most others too.
     """
 
     text: str
-    coarse: bool
 
     def of(self, spark: SparkSession, value: bridge.Expression) -> bridge.Expression:
         """Build the predicate of a Catalyst expression."""
@@ -52,15 +50,15 @@ def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:
     """
     known = pc.unique(_numbered(values).drop_null())
     if len(known) == 0:
-        return OneOf(text=f"{_VALUE} <> {_VALUE}", coarse=False)
+        return OneOf(text=f"{_VALUE} <> {_VALUE}")
     if len(known) <= most:
         text = (
             f"{_VALUE} IN ({', '.join(typed_literal(value, kind) for value in known.to_pylist())})"
         )
-        return OneOf(text=text, coarse=False)
+        return OneOf(text=text)
     ends = pc.min_max(known).as_py()
     low, high = (typed_literal(ends[end], kind) for end in ("min", "max"))
-    return OneOf(text=f"{_VALUE} >= {low} AND {_VALUE} <= {high}", coarse=True)
+    return OneOf(text=f"{_VALUE} >= {low} AND {_VALUE} <= {high}")
 
 
 def only_one(values: pa.ChunkedArray, kind: str) -> str:

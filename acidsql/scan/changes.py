@@ -1,8 +1,8 @@
 """Plan of the changes of a table between two valid lists: rows that were inserted, and old rows.
 
 Inserted rows are those of the write ids in question. Deleted rows are named by these write ids'
-delete events, and are read from the directories that can have them, by a join. What a base has
-replaced was deleted as well.
+delete events, and are read from the files that can have them. What a base has replaced was deleted
+as well.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     LongType,
@@ -39,31 +39,29 @@ from acidsql.scan.change_form import (
 )
 from acidsql.scan.change_lists import Commits
 from acidsql.scan.change_snapshot import ChangeSnapshot, only_changed
-from acidsql.scan.columns import ORDINAL, columns_of_table, project, scan_schema
-from acidsql.scan.deletes.plan import (
-    Deletes,
-    anti_join,
-    by_row,
-    delete_join,
-    deleter_join,
-    find_deletes,
-    hinted,
-    join_keys,
-)
+from acidsql.scan.columns import partition_columns, scan_schema
+from acidsql.scan.deletes import Deletes, find_deletes
 from acidsql.scan.directories import DataDirectory, delete_deltas, insert_directories
 from acidsql.scan.inserts import Inserts
 from acidsql.scan.lost_rows import failing, without_rows
 from acidsql.scan.metadata_count import has_rows_of_deletes
-from acidsql.scan.plan import find_inserts, insert_events, surviving_parts, valid_events
+from acidsql.scan.plan import (
+    DELETED_BY,
+    EVENT_KEYS,
+    delete_events,
+    find_inserts,
+    keys_of_rows,
+)
 from acidsql.scan.record import ScanRecord
+from acidsql.scan.relation import row_relation
 from acidsql.scan.required_rows import RequiredRows
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.schema.acid_file import KEYS, ROW_ID_COLUMN
-from acidsql.schema.columns import file_schema
+from acidsql.schema.acid_file import KEYS, ROW_ID_COLUMN, ROW_ID_FIELDS
+from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.relation import MetadataColumns, metadata_columns
 from acidsql.syntax.lexer import quote
 
-_DELETED_BY = "__deleted_by"
 # Of more write ids nobody asks whether all were updates.
 _MOST_LISTED = 100_000
 
@@ -122,7 +120,7 @@ def change_plan(
         CHANGE_TYPE,
         COMMIT_VERSION,
         f"{_time_sql(commits.times)} AS {COMMIT_TIMESTAMP}",
-        f"{columns_of_table(session, table).row_id} AS {ROW_ID_COLUMN}",
+        ROW_ID_COLUMN,
     )
     return _paired(rows, form) if form.keys else rows
 
@@ -158,18 +156,11 @@ class _Branches:
         if places.is_empty:
             return []
         record = ScanRecord(snapshot=snapshot, required=self.required)
-        parts = insert_events(self.session, record, places, self._row)
-        self._note(record)
         deletes = self._new_deletes(snapshot)
-        joined = any(file.write_ids.greatest >= self._changed.lowest for file in deletes.files)
-        if joined:
-            events = self._new_events(snapshot)
-            if not self.form.net:
-                events = events.where(_hidden(self.session, KEYS[0]) == F.col(_DELETED_BY))
-            way = delete_join(snapshot, deletes)
-            parts = anti_join(snapshot, parts, way, events.drop(_DELETED_BY))
-        kind = self._kind(INSERT, POSTIMAGE)
-        return [self._projected(part, "currentTransaction", kind, barrier=joined) for part in parts]
+        rows = row_relation(self.session, record, places, deletes, own_deletes=not self.form.net)
+        self._note(record)
+        version = f"{self._names.row_id}.writeid"
+        return [self._changes(rows, version, self._kind(INSERT, POSTIMAGE))]
 
     def deleted(self) -> list[bridge.UnresolvedPlan]:
         """Build the plans of the old rows that delete events name, but those that the same write
@@ -182,49 +173,65 @@ class _Branches:
         # Before write id 0 there was no row.
         if not deletes.files or (self.form.net and self._changed.is_valid(0)):
             return []
-        _, places = self._all_places().split(deletes)
-        old = _hidden(self.session, KEYS[0])
-        is_change = ~_is_new(self._changed, old) if self.form.net else old != F.col(_DELETED_BY)
-        events = self._new_events(snapshot).where(is_change)
-        way = deleter_join(snapshot, deletes)
-        keys = join_keys(snapshot, way.packing)
-        deleters = hinted(_first_by_row(events, keys), way)
-        # Spark would push that a key is not NULL, and replace the search argument by it.
-        same = [
-            bridge.no_pushdown(self.session.spark, value, nullable=True) == F.col(f"__d_{k}")
-            for k, value in keys.items()
-        ]
+        places = self._all_places()
         record = ScanRecord(snapshot=self.changes.snapshot, required=self.required)
-        parts = insert_events(self.session, record, places, self._row)
+        rows = row_relation(
+            self.session,
+            record,
+            places,
+            deletes,
+            deleted=bridge.DeletedRows.ALONE,
+            deleters=self._changed,
+        )
         self._note(record)
         self.noted.deletes = deletes
-        rows = [bridge.UnresolvedPlan.of(part.frame().join(deleters, same)) for part in parts]
-        if not has_rows_of_deletes(self.session, self.changes.snapshot, places, snapshot, deletes):
-            few = deletes.events * (len(_keys(snapshot)) + 1) <= limits().broadcast_numbers
-            rows.append(self._lost(places, events, few=few))
+        inserted, deleted = f"{self._names.row_id}.writeid", self._names.write_id
         kind = self._kind(DELETE, PREIMAGE)
-        return [self._projected(part, _DELETED_BY, kind, barrier=True) for part in rows]
+        found = [self._changes(rows.where(self._is_change(inserted, deleted)), deleted, kind)]
+        if not has_rows_of_deletes(self.session, self.changes.snapshot, places, snapshot, deletes):
+            few = deletes.events * (len(EVENT_KEYS) + 1) <= limits().broadcast_numbers
+            found.append(self._lost(snapshot, places, few=few))
+        return found
 
-    def _lost(self, places: Inserts, events: DataFrame, *, few: bool) -> bridge.UnresolvedPlan:
+    def _is_change(self, inserted: str, deleted: str) -> str:
+        """Return, as SQL, the condition that the deletion of a row is a change, given the columns
+        with the write ids that inserted and deleted it.
+        """
+        if self.form.net:
+            return f"NOT {_is_new(self._changed, inserted)}"
+        return f"{inserted} != {deleted}"
+
+    def _lost(self, changed: TableSnapshot, places: Inserts, *, few: bool) -> bridge.UnresolvedPlan:
         """Build the plan that fails if the row of a delete event is in none of some places.
 
         Conditions of the statement leave rows out where these are read, so the keys of all of them
         are read once more.
 
         Args:
+            changed: snapshot that sees the delete events.
             places: in which the rows may be.
-            events: the delete events.
-            few: whether they can be broadcast.
+            few: whether the events can be broadcast.
         """
         snapshot = self.changes.snapshot
-        keys = _keys(snapshot)
-        deleters = _first_by_row(events, {k: F.col(k) for k in keys})
-        same = [_hidden(self.session, k) == F.col(f"__d_{k}") for k in keys]
-        every = insert_events(self.session, ScanRecord(snapshot=snapshot), places, self._row)
-        found = [part.frame().select(*keys) for part in every]
-        lost = without_rows(deleters, found, same, few=few)
-        lost = lost.select(*[F.col(f"__d_{k}").alias(k) for k in keys], _DELETED_BY)
-        return failing(lost, _DELETED_BY, snapshot.table.full_name, self._row)
+        directories = self._new_directories(changed)
+        events = delete_events(self.session, changed, directories)
+        events = events.where(self._is_change(EVENT_KEYS[0], DELETED_BY))
+        unique = events.groupBy(*EVENT_KEYS).agg(F.min(DELETED_BY).alias(DELETED_BY))
+        rows = keys_of_rows(self.session, snapshot, places)
+        lost = failing(without_rows(unique, rows, few=few), snapshot.table.full_name)
+        values = (
+            partition_columns(self.session, snapshot) if snapshot.table.partition_columns else []
+        )
+        row_id = F.struct(
+            *[F.col(k).alias(f) for k, f in zip(KEYS, ROW_ID_FIELDS, strict=True)]
+        ).alias(ROW_ID_COLUMN)
+        nothing = [
+            F.lit(None).cast(f.dataType).alias(f.name)
+            for f in data_schema(self.session.spark, snapshot.table).fields
+        ]
+        whole = lost.select(*nothing, *values, row_id, F.col(DELETED_BY).alias(COMMIT_VERSION))
+        kind = self._kind(DELETE, PREIMAGE)
+        return bridge.UnresolvedPlan.of(whole).select("*", f"{kind} AS {CHANGE_TYPE}")
 
     def replaced(self) -> list[bridge.UnresolvedPlan]:
         """Build the plans of the rows that a base has replaced."""
@@ -233,32 +240,25 @@ class _Branches:
         snapshot = self.changes.snapshot
         record = ScanRecord(snapshot=snapshot, required=self.required)
         deletes = find_deletes(self.session, snapshot)
-        filtered, joined = surviving_parts(self.session, record, self._all_places(), deletes)
+        rows = row_relation(self.session, record, self._all_places(), deletes)
         self._note(record)
+        if self.form.net:
+            rows = rows.where(f"NOT {_is_new(self._changed, f'{self._names.row_id}.writeid')}")
         written = list(self.changes.replaced_by)
         by = f"{written[0]}L"
         if snapshot.table.partition_columns:
-            by = f"get(from_json('{json.dumps(written)}', 'array<bigint>'), {ORDINAL})"
-        parts = []
-        for part, barrier in [*((p, False) for p in filtered), *((p, True) for p in joined)]:
-            rows = part
-            if self.form.net:
-                rows = rows.where(
-                    ~_is_new(self._changed, _hidden(self.session, "currentTransaction"))
-                )
-            rows = rows.select("*", f"{by} AS {_DELETED_BY}")
-            parts.append(self._projected(rows, _DELETED_BY, f"'{DELETE}'", barrier=barrier))
-        return parts
+            listed = json.dumps(written)
+            by = f"get(from_json('{listed}', 'array<bigint>'), {self._names.partition})"
+        return [self._changes(rows, by, f"'{DELETE}'")]
 
     def _note(self, record: ScanRecord) -> None:
         """Add what a part reads to the record of all of them."""
         self.noted.files += record.files
         self.noted.bytes += record.bytes
-        self.noted.searches += record.searches
 
     @property
-    def _row(self) -> StructType:
-        return file_schema(self.session.spark, self.changes.snapshot.table)
+    def _names(self) -> MetadataColumns:
+        return metadata_columns(self.changes.snapshot.table)
 
     def _all_places(self) -> Inserts:
         snapshot = self.changes.snapshot
@@ -270,13 +270,6 @@ class _Branches:
 
     def _new_deletes(self, snapshot: TableSnapshot) -> Deletes:
         return find_deletes(self.session, snapshot, self._new_directories(snapshot))
-
-    def _new_events(self, snapshot: TableSnapshot) -> DataFrame:
-        """Build the delete events of the write ids: keys of rows, and who deleted them."""
-        places = self._new_directories(snapshot)
-        first, *others = valid_events(self.session, snapshot, places, StructType([]))
-        deleted_by = _hidden(self.session, "currentTransaction").alias(_DELETED_BY)
-        return first.union(others).frame().select(*_keys(snapshot), deleted_by)
 
     def _kind(self, plain: str, of_update: str) -> str:
         """Build the type of a change as SQL; a constant where it can be, so that Spark prunes by
@@ -290,29 +283,21 @@ class _Branches:
         listed = ", ".join(f"{w}L" for w in sorted(updates))
         return f"IF({COMMIT_VERSION} IN ({listed}), '{of_update}', '{plain}')"
 
-    def _projected(
-        self, part: bridge.UnresolvedPlan, version: str, kind: str, *, barrier: bool
+    def _changes(
+        self, rows: bridge.UnresolvedPlan, version: str, kind: str
     ) -> bridge.UnresolvedPlan:
-        """Project a part to the columns of the table, those of the row id, version and type."""
-        version_column = _hidden(self.session, version).alias(COMMIT_VERSION)
-        (rows,) = project(self.session, self.changes.snapshot, [part], version_column)
-        if barrier:
-            rows = rows.pushdown_barrier()
-        # Above the barrier, so that conditions on the type leave out whole parts.
-        return rows.select("*", f"{kind} AS {CHANGE_TYPE}")
+        """Project rows to the columns of the table, ``row__id``, the version and the type.
 
-
-def _first_by_row(events: DataFrame, keys: Mapping[str, Column]) -> DataFrame:
-    """Return one event for each row, of who has deleted it first (``by_row``).
-
-    Nothing but a conflict that went unnoticed deletes a row twice.
-    """
-    return by_row(events, keys, F.min(_DELETED_BY), _DELETED_BY)
-
-
-def _hidden(session: AcidSession, name: str) -> Column:
-    """Build a column of events on which Spark pushes no condition into a scan."""
-    return bridge.no_pushdown(session.spark, F.col(name), nullable=True)
+        Args:
+            rows: of the files.
+            version: SQL of the write id that made the change.
+            kind: SQL of the type.
+        """
+        table = self.changes.snapshot.table
+        names = [f.name for f in scan_schema(self.session.spark, table).fields]
+        versioned = rows.select(*map(quote, names), f"{version} AS {COMMIT_VERSION}")
+        # In a projection of its own, so that conditions on the type leave out whole parts.
+        return versioned.select("*", f"{kind} AS {CHANGE_TYPE}")
 
 
 def _has_some(changed: ChangedWriteIds, data: DataDirectory) -> bool:
@@ -324,13 +309,13 @@ def _has_some(changed: ChangedWriteIds, data: DataDirectory) -> bool:
     return changed.range_validity(*bounds) is not RangeValidity.NONE
 
 
-def _is_new(changed: ChangedWriteIds, write_id: Column) -> Column:
-    """Build the condition that a visible write id is one of those that have changed something."""
-    return (write_id > changed.above) | write_id.isin(sorted(changed.earlier))
-
-
-def _keys(snapshot: TableSnapshot) -> list[str]:
-    return [*KEYS, ORDINAL] if snapshot.table.partition_columns else list(KEYS)
+def _is_new(changed: ChangedWriteIds, write_id: str) -> str:
+    """Return, as SQL, the condition that a visible write id is one of those that have changed
+    something.
+    """
+    later = f"{write_id} > {changed.above}"
+    listed = ", ".join(map(str, sorted(changed.earlier)))
+    return f"({later} OR {write_id} IN ({listed}))" if listed else f"({later})"
 
 
 def _time_sql(times: Mapping[int, int]) -> str:

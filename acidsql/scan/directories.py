@@ -1,9 +1,8 @@
-"""ACID files in the directories of a snapshot, and the names of the table's columns in them."""
+"""ACID files in the directories of a snapshot, and checks of them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from acidsql.format.names import (
     is_original_file,
     parse_bucket_file,
 )
-from acidsql.format.orc_tail import OrcTail, OrcType
+from acidsql.format.orc_tail import OrcTail
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.storage.directory import FileVersion, Listing, child
 from acidsql.storage.parallel import in_parallel
@@ -46,19 +45,6 @@ class DataDirectory:
     directory: AcidDirectory
     path: str
     ordinal: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileColumns:
-    """Columns of the table in the files of some directories.
-
-    Attributes:
-        names: names in the files, by position; columns that the files lack were added later.
-        comparable: positions of the columns that ORC may compare with values.
-    """
-
-    names: tuple[str, ...]
-    comparable: frozenset[int]
 
 
 def insert_directories(snapshot: TableSnapshot) -> list[DataDirectory]:
@@ -175,50 +161,27 @@ def delete_files(session: TailSource, listing: Listing) -> Iterator[DeleteFile]:
         yield DeleteFile(path, version, session.tails.tail(path, version))
 
 
-def by_columns(
-    session: TailSource,
-    snapshot: TableSnapshot,
-    directories: Sequence[DataDirectory],
-    compared: Mapping[int, OrcType],
-) -> dict[FileColumns, list[DataDirectory]]:
-    """Group directories by the table's columns in their files.
+def check_files(
+    session: TailSource, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
+) -> None:
+    """Check that the files of directories are ACID files of rows.
 
-    Columns are matched by position, as Hive 4.1 does: a renamed column has its old name in old
-    files, and an added one is missing at their end. The files of a directory are written by one job
-    and have the same columns.
-
-    Args:
-        compared: types in ORC files of the columns that ORC is to compare, by position.
-
-    Returns:
-        Directories by their columns; those without files are left out.
+    The files of a directory are written by one job and have the same columns, so the first stands
+    for all.
 
     Raises:
         FormatError: a file has updates of ACID v1 (ACID_V1_EVENTS), or is no ACID file
             (NOT_AN_ACID_FILE).
     """
 
-    def columns(data: DataDirectory) -> FileColumns | None:
+    def check(data: DataDirectory) -> None:
         listing = snapshot.listings.get(data.path)
         name, tail = next(file_tails(session, listing), (None, None))
-        if name is None or tail is None:
-            return None
-        names = row_names(tail, child(data.path, name))
-        _check_events(session, listing, name, tail)
-        fields = tail.types[tail.types[0].subtypes[-1]].subtypes
-        visible = visible_columns(snapshot, data.ordinal)
-        same = {
-            i
-            for i, t in compared.items()
-            if i < len(fields[:visible]) and tail.types[fields[i]] == t
-        }
-        return FileColumns(names=names[:visible], comparable=frozenset(same))
+        if name is not None and tail is not None:
+            row_names(tail, child(data.path, name))
+            _check_events(session, listing, name, tail)
 
-    groups: dict[FileColumns, list[DataDirectory]] = defaultdict(list)
-    for data, found in zip(directories, in_parallel(columns, directories), strict=True):
-        if found is not None:
-            groups[found].append(data)
-    return groups
+    in_parallel(check, directories)
 
 
 def _check_events(session: TailSource, listing: Listing, name: str, tail: OrcTail) -> None:

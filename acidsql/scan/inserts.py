@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from acidsql.format.names import DirectoryKind
-from acidsql.scan.deletes.plan import Deletes
 from acidsql.scan.directories import DataDirectory
 from acidsql.scan.original_files import OriginalFile
 
@@ -31,25 +30,6 @@ class Inserts:
         return Inserts(
             directories=tuple(d for d in self.directories if d.ordinal not in partitions),
             originals=tuple(f for f in self.originals if f.ordinal not in partitions),
-        )
-
-    def split(self, deletes: Deletes) -> tuple[Inserts, Inserts]:
-        """Split the places by write ids into those without any deleted row, and the others."""
-        deleted = deletes.write_ids()
-
-        def concerned(ordinal: int, low: int, high: int) -> bool:
-            ranges = deleted.get(ordinal, ())
-            return any(own.least <= high and own.greatest >= low for own in ranges)
-
-        untouched, touched = parted(
-            self.directories, lambda data: concerned(data.ordinal, *write_ids_of(data))
-        )
-        clean, dirty = parted(
-            self.originals, lambda file: concerned(file.ordinal, file.write_id, file.write_id)
-        )
-        return (
-            Inserts(directories=untouched, originals=clean),
-            Inserts(directories=touched, originals=dirty),
         )
 
 

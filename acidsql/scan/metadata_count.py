@@ -15,8 +15,7 @@ import pyarrow as pa
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.selection import needs_row_filter
 from acidsql.limits import limits
-from acidsql.scan.deletes.bitmap import make_delete_bitmap, number_of_deleted_rows
-from acidsql.scan.deletes.plan import Deletes, valid_keys
+from acidsql.scan.deletes import Deletes, valid_keys
 from acidsql.scan.dense_rows import Dense, are_of, dense_parts
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.inserts import Inserts
@@ -41,7 +40,7 @@ def count_rows(
         deletes: all delete events of the snapshot.
     """
     files = sum(len(snapshot.listings.get(d.path).names) for d in directories)
-    if files > limits().counted_files or deletes.events > limits().bitmap_events:
+    if files > limits().counted_files or deletes.events > limits().counted_events:
         return None
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
         return None
@@ -60,8 +59,10 @@ def count_rows(
     keys = valid_keys(session, snapshot, deletes)
     if not len(keys):
         return rows
-    deleted = make_delete_bitmap(keys, partitioned=True) if are_of(_ranges(keys), dense) else None
-    return None if deleted is None else rows - number_of_deleted_rows(deleted)
+    if not are_of(_ranges(keys), dense):
+        return None
+    deleted: int = keys.group_by(keys.column_names).aggregate([]).num_rows
+    return rows - deleted
 
 
 def has_rows_of_deletes(
@@ -81,7 +82,7 @@ def has_rows_of_deletes(
         deletes: files with these events.
     """
     files = sum(len(snapshot.listings.get(d.path).names) for d in inserts.directories)
-    if files > limits().counted_files or deletes.events > limits().bitmap_events:
+    if files > limits().counted_files or deletes.events > limits().counted_events:
         return False
 
     def look(data: DataDirectory) -> list[Dense]:

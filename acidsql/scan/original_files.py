@@ -16,7 +16,6 @@ from acidsql.errors import FormatError
 from acidsql.format.bucket_codec import encode
 from acidsql.format.names import is_hidden, is_original_file
 from acidsql.format.orc_tail import OrcTail
-from acidsql.limits import limits
 from acidsql.scan.directories import DataDirectory, visible_columns
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.storage.directory import Listing, child
@@ -35,7 +34,7 @@ class OriginalFile:
         bucket: bucket property of all its rows.
         ordinal: index of its partition in the snapshot.
         columns: names in the file of the table's columns, by position.
-        first_row: row id of the first row of each split.
+        first_row: row id of the first row.
     """
 
     listing: Listing
@@ -44,7 +43,7 @@ class OriginalFile:
     bucket: int
     ordinal: int
     columns: tuple[str, ...]
-    first_row: tuple[int, ...]
+    first_row: int
 
 
 def original_files(
@@ -130,13 +129,5 @@ def _identified(
             bucket=encode(bucket_id, statement_id),
             ordinal=ordinal,
             columns=names[: visible_columns(snapshot, ordinal)],
-            first_row=tuple(first + n for n in _rows_before_splits(known, limits().split_bytes)),
+            first_row=first,
         )
-
-
-def _rows_before_splits(tail: OrcTail, split_bytes: int) -> list[int]:
-    """Return how many rows precede each split; ORC reads a stripe in the split in which it
-    begins.
-    """
-    starts = range(0, tail.file_length, split_bytes)
-    return [sum(s.rows for s in tail.stripes if s.offset < start) for start in starts]

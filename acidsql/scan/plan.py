@@ -1,45 +1,17 @@
-"""Plan of the scan of a snapshot: guarded ORC relations, from which deleted rows are removed.
-
-Directories of different kinds have a relation each. ``schema.acid_file.guarded_columns`` says what
-the guard is for.
-"""
+"""Plan of the scan of a snapshot, and of the rows and events that a compaction reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
-from acidsql.format.changed_write_ids import ChangedWriteIds
-from acidsql.format.selection import needs_row_filter
-from acidsql.limits import limits
-from acidsql.scan.columns import (
-    ORDINAL,
-    columns_of_table,
-    partition_values,
-    project,
-    scan_schema,
-    virtual_columns,
-)
-from acidsql.scan.deletes.plan import (
-    IS_DELETED,
-    DeleteJoin,
-    Deletes,
-    anti_join,
-    bitmap_filter,
-    delete_join,
-    deleter_join,
-    find_deletes,
-    with_deleters,
-)
+from acidsql.scan.columns import ORDINAL, partition_values, scan_schema
+from acidsql.scan.deletes import NO_DELETES, Deletes, find_deletes
 from acidsql.scan.directories import (
     DataDirectory,
-    bucket_files,
-    by_columns,
     delete_deltas,
     insert_deltas,
     insert_directories,
@@ -47,44 +19,25 @@ from acidsql.scan.directories import (
 )
 from acidsql.scan.inserts import Inserts, parted
 from acidsql.scan.metadata_count import count_rows, find_occupied
-from acidsql.scan.original_events import original_events
 from acidsql.scan.original_files import OriginalFile, original_files
-from acidsql.scan.own_scan import own_scan
-from acidsql.scan.record import Removal, ScanRecord
-from acidsql.scan.search_argument import SearchArgument, compared_types, find_search_argument
+from acidsql.scan.record import ScanRecord
+from acidsql.scan.relation import event_relation, projected, row_relation
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.scan.statistics import Usage, usage_of
 from acidsql.scan.streaming import complete
-from acidsql.schema.acid_file import (
-    IS_DELETED_COLUMN,
-    KEYS,
-    ROW_ID_COLUMN,
-    event_schema,
-    guarded_columns,
-    padded,
-    row_field,
-    row_of,
-)
-from acidsql.schema.columns import file_schema
-from acidsql.schema.spark_limits import has_maps_of_nested
+from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.relation import metadata_columns
 from acidsql.syntax.lexer import quote
 
-# A missing or broken file must fail the query: skipping a delete file would bring deleted rows
-# back.
-_SCAN_OPTIONS = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 # Prefix of the names of the table's columns, beside the five ACID columns, in ``surviving_events``.
 FIELD = "__field_"
-_EVENT_COLUMNS = ("operation", *KEYS, "currentTransaction")
-
+# Columns that identify a row of a snapshot, of several partitions too.
+EVENT_KEYS = (*KEYS, ORDINAL)
+# Column of delete events with the write id that deleted the row.
+DELETED_BY = "currentTransaction"
 
 Narrow = Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan]
-"""Leaves out some insert events of a scan, by the columns ``key_columns``."""
-
-
-def key_columns(snapshot: TableSnapshot) -> list[str]:
-    """Return the names of the columns of events that identify a row of a snapshot."""
-    return [*([ORDINAL] if snapshot.table.partition_columns else []), *KEYS]
+"""Leaves out some rows of a scan, by ``row__id`` and the column ``metadata_columns.partition``."""
 
 
 def scan(
@@ -103,7 +56,7 @@ def scan(
         FormatError: a file cannot be read as part of an ACID table.
     """
     snapshot, required = record.snapshot, record.required
-    inserts, deletes = record.inserts, record.deletes = _events(session, snapshot)
+    inserts, deletes = record.inserts, record.deletes = places_of(session, snapshot)
     schema = scan_schema(session.spark, snapshot.table)
     rows = _number_of_rows(session, snapshot, inserts, deletes) if required.count_only else None
     if rows is not None:
@@ -132,65 +85,25 @@ def _scanned(
 ) -> bridge.UnresolvedPlan:
     """Build the plan of the rows in some places that are not deleted, or of all of them if the
     deleted ones are wanted too.
-
-    Each relation is projected below the union, so that Spark prunes the fields of ``row`` in each.
-    The struct ``row__id`` is built above the union: Spark 3.5 fails if a filter is pushed through a
-    union of structs with different nullability. Above a join with delete events there is a pushdown
-    barrier, or a condition that fails for a deleted row, such as a cast, could be evaluated below
-    the join.
     """
-    snapshot = record.snapshot
-    table = snapshot.table
-    if limits().own_reader and narrow is None:
-        return own_scan(session, record, inserts, deletes)
-    known, is_deleted = columns_of_table(session, table), "false"
-    if record.shows_deleted:
-        first, *others = _all_rows(session, record, inserts, deletes)
-        is_deleted = quote(known.is_deleted)
-    else:
-        filtered, joined = surviving_parts(session, record, inserts, deletes)
-        if narrow is not None:
-            filtered, joined = list(map(narrow, filtered)), list(map(narrow, joined))
-        first, *others = (
-            *project(session, snapshot, filtered),
-            *(part.pushdown_barrier() for part in project(session, snapshot, joined)),
-        )
-    names = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
-    values = {ROW_ID_COLUMN: known.row_id, IS_DELETED_COLUMN: is_deleted}
-    virtual = [f"{values[name]} AS {name}" for name in virtual_columns(table)]
-    return first.union(others).select(*names, *virtual)
-
-
-def _all_rows(
-    session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
-) -> list[bridge.UnresolvedPlan]:
-    """Build projected scans of the rows in some places, with whether each was deleted."""
-    snapshot = record.snapshot
-    clean, dirty = inserts.split(deletes)
-    row = file_schema(session.spark, snapshot.table)
-    used = usage_of(session, snapshot, inserts.directories, 0, record.required.columns)
-    live = insert_events(session, record, clean, row, used)
-    touched = insert_events(session, record, dirty, row, used)
-    if not live and not touched:
-        live = [_relation(session, snapshot, [], row)]
-    name = columns_of_table(session, snapshot.table).is_deleted
-    parts = project(session, snapshot, live, F.lit(False).alias(name))
-    if touched:
-        record.removal = way = deleter_join(snapshot, deletes)
-        events = delete_events(session, snapshot)
-        marked = with_deleters(session, snapshot, touched, way, events)
-        parts += project(session, snapshot, marked, F.col(IS_DELETED).alias(name))
-    return parts
+    table = record.snapshot.table
+    shown = bridge.DeletedRows.SHOWN if record.shows_deleted else bridge.DeletedRows.HIDDEN
+    rows = row_relation(session, record, inserts, deletes, deleted=shown)
+    if narrow is None:
+        return projected(session.spark, table, rows)
+    keyed = projected(session.spark, table, rows, metadata_columns(table).partition)
+    names = [f.name for f in scan_schema(session.spark, table).fields]
+    return narrow(keyed).select(*map(quote, names))
 
 
 def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int | None:
     """Count the rows of a snapshot from the tails of its files; return None if these do not
     tell.
     """
-    return _number_of_rows(session, snapshot, *_events(session, snapshot))
+    return _number_of_rows(session, snapshot, *places_of(session, snapshot))
 
 
-def _events(session: AcidSession, snapshot: TableSnapshot) -> tuple[Inserts, Deletes]:
+def places_of(session: AcidSession, snapshot: TableSnapshot) -> tuple[Inserts, Deletes]:
     """Find all places of a snapshot's rows, and its delete events."""
     inserts = find_inserts(session, snapshot, insert_directories(snapshot), originals=True)
     return inserts, find_deletes(session, snapshot)
@@ -202,104 +115,6 @@ def _number_of_rows(
     if inserts.originals:
         return None
     return count_rows(session, snapshot, inserts.directories, deletes)
-
-
-def row_keys(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """Build the ``key_columns`` of a snapshot's rows."""
-    record = ScanRecord(snapshot=snapshot)
-    filtered, joined = surviving_parts(session, record, *_events(session, snapshot))
-    columns = key_columns(snapshot)
-    frames = [part.frame().select(*columns) for part in (*filtered, *joined)]
-    return reduce(DataFrame.unionAll, frames)
-
-
-def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """Build the insert events that are not deleted, for a major compaction.
-
-    Returns:
-        The five ACID columns beside ``row``, then the fields of ``row`` as ``FIELD`` and their
-        position.
-    """
-    record = ScanRecord(snapshot=snapshot)
-    filtered, joined = surviving_parts(session, record, *_events(session, snapshot))
-    return _flat_union(session, snapshot, [*filtered, *joined])
-
-
-def all_inserts(
-    session: AcidSession, snapshot: TableSnapshot, *, less_deleted: bool = False
-) -> DataFrame:
-    """Build the insert events of the deltas, for a minor compaction, in the columns of
-    ``surviving_events``.
-
-    Args:
-        less_deleted: whether to leave out the deleted ones.
-    """
-    inserts = find_inserts(session, snapshot, insert_deltas(snapshot), originals=False)
-    row = file_schema(session.spark, snapshot.table)
-    parts = insert_events(session, ScanRecord(snapshot=snapshot), inserts, row)
-    if less_deleted:
-        deletes = find_deletes(session, snapshot)
-        kept = bitmap_filter(session, snapshot, deletes)
-        if kept is not None:
-            parts = [kept(part) for part in parts]
-        else:
-            parts = without_deleted(session, snapshot, parts, delete_join(snapshot, deletes))
-    return _flat_union(session, snapshot, parts)
-
-
-def _flat_union(
-    session: AcidSession, snapshot: TableSnapshot, parts: Sequence[bridge.UnresolvedPlan]
-) -> DataFrame:
-    row = file_schema(session.spark, snapshot.table)
-    fields = [row_field(f.name).alias(f"{FIELD}{i}") for i, f in enumerate(row.fields)]
-    frames = [part.frame().select(*_EVENT_COLUMNS, *fields) for part in parts]
-    return reduce(DataFrame.unionAll, frames)
-
-
-def surviving_parts(
-    session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
-) -> tuple[list[bridge.UnresolvedPlan], list[bridge.UnresolvedPlan]]:
-    """Build scans of the insert events in some places that are not deleted: those without a join,
-    and those with one; at least one in all.
-    """
-    snapshot = record.snapshot
-    clean, dirty = inserts.split(deletes)
-    row = file_schema(session.spark, snapshot.table)
-    columns = record.required.columns
-    used = usage_of(session, snapshot, inserts.directories, deletes.events, columns)
-    by_join = dirty.is_empty or record.reads_deletes
-    kept = None if by_join else bitmap_filter(session, snapshot, deletes)
-    joined: list[bridge.UnresolvedPlan] = []
-    if kept is not None:
-        record.removal = Removal.BITMAP
-        events = insert_events(session, record, inserts, row, used)
-        filtered = [kept(part) for part in events]
-    else:
-        filtered = insert_events(session, record, clean, row, used)
-        touched = insert_events(session, record, dirty, row, used)
-        if touched:
-            record.removal = way = delete_join(snapshot, deletes)
-            joined = without_deleted(session, snapshot, touched, way)
-    if not filtered and not joined:
-        filtered = [_relation(session, snapshot, [], row)]
-    return filtered, joined
-
-
-def without_deleted(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    parts: Sequence[bridge.UnresolvedPlan],
-    way: DeleteJoin,
-) -> list[bridge.UnresolvedPlan]:
-    """Remove deleted rows from scans of insert events by a join."""
-    events = delete_events(session, snapshot)
-    return anti_join(snapshot, parts, way, events)
-
-
-def delete_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
-    """Build the delete events that a snapshot sees."""
-    first, *others = valid_events(session, snapshot, delete_deltas(snapshot), StructType([]))
-    return first.union(others).frame()
 
 
 def find_inserts(
@@ -323,116 +138,103 @@ def find_inserts(
     )
 
 
-def insert_events(
+def row_keys(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """Build the ``EVENT_KEYS`` of a snapshot's rows."""
+    return keys_of_rows(session, snapshot, *places_of(session, snapshot))
+
+
+def keys_of_rows(
     session: AcidSession,
-    record: ScanRecord,
+    snapshot: TableSnapshot,
     inserts: Inserts,
-    row: StructType,
-    used: Usage | None = None,
-) -> list[bridge.UnresolvedPlan]:
-    """Build scans of insert events, in which ``row`` has the table's columns.
+    deletes: Deletes = NO_DELETES,
+) -> DataFrame:
+    """Build the ``EVENT_KEYS`` of the rows in some places that are not deleted."""
+    rows = row_relation(session, ScanRecord(snapshot=snapshot), inserts, deletes)
+    return rows.select(*_keys(snapshot)).frame()
+
+
+def delete_events(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    directories: Sequence[DataDirectory] | None = None,
+) -> DataFrame:
+    """Build the delete events that a snapshot sees: ``EVENT_KEYS`` of rows, and ``DELETED_BY``.
 
     Args:
-        used: part of the files that the plan uses, None for no statistics.
+        session: the session.
+        snapshot: the snapshot.
+        directories: those of its delete deltas that are read; None for all.
     """
-    snapshot, needed = record.snapshot, record.required.conditions
-    parts = []
-    compared = compared_types(session, snapshot.table, needed)
-    groups = by_columns(session, snapshot, inserts.directories, compared)
-    for columns, directories in groups.items():
-        search = find_search_argument(session, snapshot.table, columns, needed)
-        record.note(directories, search)
-        if columns.names == tuple(row.names):
-            parts += valid_events(session, snapshot, directories, row, search, used)
-            continue
-        stored = StructType(
-            [StructField(n, f.dataType) for n, f in zip(columns.names, row.fields, strict=False)]
-        )
-        values = [row_field(name) for name in columns.names]
-        for events in valid_events(session, snapshot, directories, stored, search, used):
-            frame = events.frame().withColumn("row", row_of(row, values))
-            parts.append(bridge.UnresolvedPlan.of(frame))
-    record.note_originals(inserts.originals)
-    return parts + original_events(session, inserts.originals, row)
+    wanted = delete_deltas(snapshot) if directories is None else directories
+    events = event_relation(session, snapshot, wanted)
+    write_id = metadata_columns(snapshot.table).write_id
+    return events.select(*_keys(snapshot), f"{write_id} AS {DELETED_BY}").frame()
+
+
+def _keys(snapshot: TableSnapshot) -> list[str]:
+    """Return, as SQL, what identifies a row of a relation, under its names in events."""
+    names = metadata_columns(snapshot.table)
+    fields = zip(ROW_ID_FIELDS, KEYS, strict=True)
+    keys = [f"{names.row_id}.{field} AS {key}" for field, key in fields]
+    return [*keys, f"{names.partition} AS {ORDINAL}"]
+
+
+def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:
+    """Build the insert events that are not deleted, for a major compaction.
+
+    Returns:
+        The five ACID columns, then the table's columns as ``FIELD`` and their position.
+    """
+    return _events(session, snapshot, *places_of(session, snapshot))
+
+
+def all_inserts(
+    session: AcidSession, snapshot: TableSnapshot, *, less_deleted: bool = False
+) -> DataFrame:
+    """Build the insert events of the deltas, for a minor compaction, in the columns of
+    ``surviving_events``.
+
+    Args:
+        session: the session.
+        snapshot: the snapshot.
+        less_deleted: whether to leave out the deleted ones.
+    """
+    inserts = find_inserts(session, snapshot, insert_deltas(snapshot), originals=False)
+    deletes = find_deletes(session, snapshot) if less_deleted else NO_DELETES
+    return _events(session, snapshot, inserts, deletes)
+
+
+def _events(
+    session: AcidSession, snapshot: TableSnapshot, inserts: Inserts, deletes: Deletes
+) -> DataFrame:
+    """Build the insert events in some places that are not deleted.
+
+    Times are moments of the JVM's zone, in which the writer has local times.
+    """
+    table = snapshot.table
+    rows = row_relation(
+        session, ScanRecord(snapshot=snapshot), inserts, deletes, zone=session.jvm_time_zone
+    )
+    *keys, _ = _keys(snapshot)
+    row_id = metadata_columns(table).row_id
+    fields = [f"{quote(c.name)} AS {FIELD}{i}" for i, c in enumerate(table.columns)]
+    written = f"{row_id}.writeid AS currentTransaction"
+    return rows.select("0 AS operation", *keys, written, *fields).frame()
 
 
 def compaction_deletes(
     session: AcidSession, snapshot: TableSnapshot, *, but_of: int | None
 ) -> DataFrame:
-    """Build the delete events of a snapshot, one for each deleted row.
+    """Build the delete events of a snapshot, one for each deleted row, in the five ACID columns.
 
     Args:
+        session: the session.
+        snapshot: the snapshot.
         but_of: write id whose rows' delete events are left out, None for none.
     """
     events = delete_events(session, snapshot)
     if but_of is not None:
         events = events.where(F.col("originalTransaction") != but_of)
-    return events.dropDuplicates(list(KEYS))
-
-
-def valid_events(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    directories: Sequence[DataDirectory],
-    row: StructType,
-    search: SearchArgument | None = None,
-    used: Usage | None = None,
-) -> list[bridge.UnresolvedPlan]:
-    """Build scans of some directories without the events of write ids that the snapshot does not
-    see.
-    """
-    whole, mixed = parted(directories, lambda d: needs_row_filter(d.directory, snapshot.write_ids))
-    parts = []
-    if whole or not mixed:
-        parts.append(_relation(session, snapshot, whole, row, search, used))
-    if mixed:
-        write_ids = snapshot.write_ids
-        current = bridge.no_pushdown(session.spark, F.col("currentTransaction"), nullable=True)
-        hidden = [*write_ids.open, *write_ids.aborted]
-        condition = (current <= write_ids.high_water_mark) & ~current.isin(hidden)
-        if isinstance(write_ids, ChangedWriteIds):
-            earlier = current.isin([*write_ids.earlier])
-            condition = ((current > write_ids.above) & condition) | earlier
-        parts.append(_relation(session, snapshot, mixed, row, search, used).where(condition))
-    return parts
-
-
-def _relation(
-    session: AcidSession,
-    snapshot: TableSnapshot,
-    directories: Sequence[DataDirectory],
-    row: StructType,
-    search: SearchArgument | None = None,
-    used: Usage | None = None,
-) -> bridge.UnresolvedPlan:
-    """Build one guarded scan of the files in some directories.
-
-    ORC may return rows that the search argument excludes, with wrong values in the columns that it
-    did not compare. So the search argument's condition is the first filter above the scan.
-    """
-    partitioned = bool(snapshot.table.partition_columns)
-    scanned = [
-        listing.scanned(name, directory.ordinal)
-        for directory in directories
-        for listing in [snapshot.listings.get(directory.path)]
-        for name in bucket_files(listing)
-    ]
-    batches = True if search and search.rows else None
-    if has_maps_of_nested(row):
-        batches = False
-    relation = bridge.orc_relation(
-        session.spark,
-        scanned,
-        event_schema(padded(row), deletes=not row.names),
-        {**_SCAN_OPTIONS, **(search.options if search else {})},
-        batches=batches,
-        statistics=None if used is None else used.of(scanned),
-    )
-    session.leases.watch(relation.index)
-    rows = relation.rows
-    if search and search.condition is not None:
-        rows = rows.where(search.condition)
-    rows = rows.guarded(guarded_columns(row))
-    if not partitioned:
-        return rows
-    return rows.select("*", f"{bridge.FILE_ORDINAL} AS {ORDINAL}")
+    unique = events.dropDuplicates(list(KEYS))
+    return unique.select(F.lit(2).alias("operation"), *KEYS, DELETED_BY)

@@ -5,24 +5,13 @@ EXPLAIN and the metrics of a statement tell of it, so their numbers are those of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 
-from acidsql.scan.deletes.plan import DeleteJoin, Deletes
-from acidsql.scan.directories import DataDirectory, bucket_files
+from acidsql.scan.deletes import Deletes
+from acidsql.scan.directories import bucket_files
 from acidsql.scan.inserts import Inserts
-from acidsql.scan.original_files import OriginalFile
 from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
-from acidsql.scan.search_argument import SearchArgument
 from acidsql.scan.snapshot import TableSnapshot
-
-
-class Removal(Enum):
-    """Ways without a join in which a scan leaves out deleted rows."""
-
-    NONE = "none"
-    BITMAP = "bitmap"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,18 +23,15 @@ class ScanRecord:
         required: rows that the statement requires of it.
         inserts: places of the rows, None of an insert-only table.
         deletes: delete events, None of an insert-only table.
-        removal: how deleted rows are left out.
         files: number of files with rows that Spark reads.
         bytes: their size.
-        searches: search arguments of the files, for each group of files with the same columns;
-            None for a group without one.
         counted_rows: number of rows, if the tails of the files tell it and Spark reads none.
         known_partitions: number of partitions of which the tails tell whether they have rows, so
             that Spark does not read them.
         for_pruning: whether it is run while the statement is planned, for values that prune
             partitions of another table.
         reads_deletes: whether the plan reads the delete events from their files each time that it
-            runs, and has no delete bitmap.
+            runs, and none that were kept.
         shows_deleted: whether the plan has the deleted rows too.
     """
 
@@ -53,10 +39,8 @@ class ScanRecord:
     required: RequiredRows = ALL_ROWS
     inserts: Inserts | None = None
     deletes: Deletes | None = None
-    removal: Removal | DeleteJoin = Removal.NONE
     files: int = 0
     bytes: int = 0
-    searches: list[SearchArgument | None] = field(default_factory=list)
     counted_rows: int | None = None
     known_partitions: int = 0
     for_pruning: bool = False
@@ -73,16 +57,10 @@ class ScanRecord:
         """Number of the directories that are read."""
         return sum(len(p.state.directories) for p in self.snapshot.partitions)
 
-    def note(self, directories: Sequence[DataDirectory], search: SearchArgument | None) -> None:
-        """Note that the files of some directories are read by a search argument, or None."""
-        listings = [self.snapshot.listings.get(d.path) for d in directories]
+    def note(self, inserts: Inserts) -> None:
+        """Note that the files in some places are read."""
+        listings = [self.snapshot.listings.get(d.path) for d in inserts.directories]
         sizes = [own.files[name].size for own in listings for name in bucket_files(own)]
+        sizes += [file.listing.files[file.name].size for file in inserts.originals]
         self.files += len(sizes)
         self.bytes += sum(sizes)
-        self.searches.append(search)
-
-    def note_originals(self, files: Sequence[OriginalFile]) -> None:
-        """Note that original files are read, which have no search argument."""
-        self.files += len(files)
-        self.bytes += sum(file.listing.files[file.name].size for file in files)
-        self.searches += [None] if files else []

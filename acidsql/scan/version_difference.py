@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -26,15 +24,15 @@ from acidsql.format.version_difference import (
     with_later_rows,
     with_write_ids,
 )
-from acidsql.limits import limits
-from acidsql.scan.deletes.bitmap import MOST_WRITE_ID, delete_bitmap_columns, make_delete_bitmap
-from acidsql.scan.deletes.plan import Deletes, find_deletes, valid_keys
-from acidsql.scan.directories import insert_directories
-from acidsql.scan.plan import Narrow, delete_events, key_columns, row_keys, scan
+from acidsql.metastore.model import Table
+from acidsql.scan.deletes import Deletes, find_deletes
+from acidsql.scan.plan import EVENT_KEYS, Narrow, places_of, row_keys, scan
 from acidsql.scan.record import ScanRecord
+from acidsql.scan.relation import projected, row_relation
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
-from acidsql.schema.acid_file import ROW_ID_COLUMN
+from acidsql.schema.acid_file import ROW_ID_COLUMN, ROW_ID_FIELDS
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.relation import metadata_columns
 
 _WRITE_ID = f"{ROW_ID_COLUMN}.writeid"
 _OTHER = "__other_"
@@ -147,38 +145,29 @@ class Versions:
             partitions.append(replace(old, state=state))
         if not any(has_rows(p.state) for p in partitions):
             return None
-        lost = _of(self.old, partitions)
-        narrow = self._named_by(lost, later, deletes, write_id)
-        return None if narrow is None else self._scanned(lost, narrow)
+        return self._named_by(_of(self.old, partitions), deletes)
 
-    def _named_by(
-        self, lost: TableSnapshot, later: TableSnapshot, deletes: Deletes, write_id: int | None
-    ) -> Narrow | None:
-        """Return what leaves out the rows of a scan that no later delete event names; None if none
-        is left.
+    def _named_by(self, lost: TableSnapshot, deletes: Deletes) -> DataFrame:
+        """Return the rows of a snapshot that later delete events name and no earlier one.
 
         Args:
-            lost: that is scanned.
-            later: the same partitions, with the later delete deltas.
-            deletes: events in these.
-            write_id: see ``lost_rows``.
+            lost: the snapshot.
+            deletes: the later delete events, in the same partitions.
         """
-        seen, spark = self.old.write_ids, self.session.spark
-        partitioned = bool(lost.table.partition_columns)
-        highest = max((d.directory.max_write_id for d in insert_directories(lost)), default=0)
-        if deletes.events <= limits().bitmap_events:
-            keys = valid_keys(self.session, later, deletes, but_of=seen)
-            if write_id is not None:
-                keys = keys.filter(pc.equal(keys["write_id"], pa.scalar(write_id, pa.int64())))
-            if not len(keys):
-                return None
-            bitmap = make_delete_bitmap(keys, partitioned=partitioned)
-            if bitmap is not None and highest <= MOST_WRITE_ID:
-                columns = delete_bitmap_columns(partitioned=partitioned)
-                condition = bridge.is_deleted(spark, bitmap, columns)
-                return lambda part: part.filtered(condition)
-        unseen = is_hidden_from(seen, "currentTransaction")
-        return _joined(lambda: delete_events(self.session, later).where(unseen), lost, "left_semi")
+        inserts, own = places_of(self.session, lost)
+        record = ScanRecord(snapshot=lost, inserts=inserts, deletes=deletes)
+        self.records.append(record)
+        rows = row_relation(
+            self.session,
+            record,
+            inserts,
+            Deletes(files=(*own.files, *deletes.files)),
+            deleted=bridge.DeletedRows.ALONE,
+            deleters=self.new.write_ids,
+        )
+        first_deleted = metadata_columns(lost.table).write_id
+        named = rows.where(is_hidden_from(self.old.write_ids, first_deleted))
+        return projected(self.session.spark, lost.table, named).frame()
 
     def _lost_by_row_ids(
         self, pairs: Sequence[tuple[PartitionSnapshot, PartitionSnapshot]], write_id: int | None
@@ -193,7 +182,7 @@ class Versions:
             return None
         lost = _of(self.old, [old for old, _ in pairs])
         kept = _of(self.new, [new for _, new in pairs])
-        narrow = _joined(lambda: row_keys(self.session, kept), lost, "left_anti")
+        narrow = _without(lambda: row_keys(self.session, kept), lost.table)
         return self._scanned(lost, narrow)
 
     def _all(
@@ -226,20 +215,21 @@ def is_hidden_from(write_ids: ValidWriteIdList, column: str) -> str:
     return f"({later} OR {column} IN ({listed}))" if listed else later
 
 
-def _joined(keys: Callable[[], DataFrame], snapshot: TableSnapshot, how: str) -> Narrow:
-    """Return what joins scans of insert events with keys of rows.
+def _without(keys: Callable[[], DataFrame], table: Table) -> Narrow:
+    """Return what leaves out the rows of a scan that have one of some keys.
 
     Args:
-        keys: builds events or rows with their ``key_columns``, anew for each join.
-        snapshot: that is scanned.
-        how: kind of the join.
+        keys: builds frames with ``EVENT_KEYS``, anew for each scan.
+        table: that is scanned.
     """
-    names = key_columns(snapshot)
+    names = metadata_columns(table)
+    own = [f"{names.row_id}.{field}" for field in ROW_ID_FIELDS]
 
-    def narrow(part: bridge.UnresolvedPlan) -> bridge.UnresolvedPlan:
-        others = keys().select(*[F.col(name).alias(f"{_OTHER}{name}") for name in names])
-        same = [F.col(name) == F.col(f"{_OTHER}{name}") for name in names]
-        return bridge.UnresolvedPlan.of(part.frame().join(others, same, how))
+    def narrow(rows: bridge.UnresolvedPlan) -> bridge.UnresolvedPlan:
+        others = keys().select(*[F.col(key).alias(f"{_OTHER}{key}") for key in EVENT_KEYS])
+        pairs = zip((*own, names.partition), EVENT_KEYS, strict=True)
+        same = [F.col(name) == F.col(f"{_OTHER}{key}") for name, key in pairs]
+        return bridge.UnresolvedPlan.of(rows.frame().join(others, same, "left_anti"))
 
     return narrow
 

@@ -29,7 +29,6 @@ from acidsql.session.settings import Settings, read_settings
 from acidsql.session.temp_views import TempViews
 from acidsql.storage.delete_files import EventCache
 from acidsql.storage.filesystem import FileSystem, child
-from acidsql.storage.lru_cache import LruCache
 from acidsql.storage.sync import SyncedFiles, make_directory
 from acidsql.storage.tails import TailCache
 from acidsql.syntax.literals import quoted_string
@@ -67,7 +66,6 @@ class AcidSession:
         files: Hadoop's file systems.
         tails: cache of ORC tails, which the sessions of a process share.
         delete_events: cache of delete events, which they share too.
-        delete_filters: cache of the filters that hold delete bitmaps.
         heartbeater: sends heartbeats for the open transactions.
         leases: of the DataFrames that were returned.
         temp_views: temporary views over ACID tables.
@@ -103,9 +101,6 @@ class AcidSession:
         )
         self.metastore = _open_metastore(self.settings, self.user, self.files)
         self._make_caches(next(iter(self.open_sessions.values()), None))
-        self.delete_filters: LruCache[
-            Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan] | None
-        ] = LruCache(limits().cached_delete_filters)
         self.heartbeater = Heartbeater(self.metastore)
         self.leases = Leases(
             self.spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age

@@ -17,13 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.errors import CardinalityError, FormatError
 from acidsql.format.bucket_codec import decode_bucket_sql
 from acidsql.limits import limits
-from acidsql.schema.acid_file import KEYS, event_schema, guarded_columns, padded
+from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
 from acidsql.storage import delete_files
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.delete_places import DeletePlaces
@@ -36,6 +35,7 @@ from acidsql.storage.finalize import (
     with_versions,
 )
 from acidsql.storage.parallel import in_parallel
+from acidsql.storage.relation import event_file, file_relation, metadata_columns
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
@@ -190,18 +190,20 @@ def _staged_keys(staging: Staging, events: Sequence[StagedFile]) -> DataFrame:
     files = staging.files
     targets = sorted({file.target for file in events})
     (listing,) = files.list_all([staging.place.path])
-    scanned = [
-        listing.scanned(str(file.path).rpartition("/")[2], targets.index(file.target))
+    read = [
+        event_file(listing, str(file.path).rpartition("/")[2], targets.index(file.target))
         for file in events
     ]
-    nothing = StructType([])
-    schema = event_schema(padded(nothing), deletes=True)
-    relation = bridge.orc_relation(files.spark, scanned, schema, {})
-    rows = relation.rows.guarded(guarded_columns(nothing)).frame()
-    place = "currentTransaction" if staging.places is not None else "0L"
+    table = replace(staging.table, columns=(), partition_columns=())
+    size = max(1, sum(file.length for file in read))
+    rows, _ = file_relation(files.spark, table, (), read, zone="UTC", statistics=(size, -1))
+    names = metadata_columns(table)
+    fields = zip(ROW_ID_FIELDS, KEYS, strict=True)
+    keys = [f"{names.row_id}.{field} AS {key}" for field, key in fields]
     named = ", ".join(f"'{target}'" for target in targets)
-    target = f"array({named})[{bridge.FILE_ORDINAL}] AS {TARGET}"
-    return bridge.select(rows, *KEYS, target, f"{place} AS {PLACE_COLUMN}")
+    target = f"array({named})[{names.partition}] AS {TARGET}"
+    place = f"{names.write_id if staging.places is not None else '0L'} AS {PLACE_COLUMN}"
+    return rows.select(*keys, target, place).frame()
 
 
 def _check_once_with_spark(keys: DataFrame) -> None:

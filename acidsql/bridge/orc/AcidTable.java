@@ -5,6 +5,7 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
@@ -32,12 +33,24 @@ import scala.Option;
 /**
  * A snapshot of a table, whose files Python plans when a query runs.
  *
- * <p>Its columns are those of the table in their order, those of its partitions last; {@code
- * row__id} and {@code row__is__deleted} are metadata columns. Spark tells the predicates and columns
- * of a query, and Python answers with the parts of files that tasks read.
+ * <p>Its columns are those of the table in their order, those of its partitions last. What else is
+ * known of a row is in metadata columns: its row id, whether it was deleted, the index of its
+ * partition, the write id of its last event, and the operation of the event that is read. Spark
+ * tells the predicates and columns of a query, and Python answers with the parts of files that tasks
+ * read.
  */
 public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
-  static final String ROW_ID_NAME = "row__id";
+  // Metadata columns, by their indexes.
+  static final int ROW_ID_COLUMN = 0;
+  static final int IS_DELETED_COLUMN = 1;
+  static final int PARTITION_COLUMN = 2;
+  static final int WRITE_ID_COLUMN = 3;
+  static final int OPERATION_COLUMN = 4;
+  static final int METADATA_COLUMNS = 5;
+  // What becomes of deleted rows.
+  static final int HIDDEN = 0;
+  static final int SHOWN = 1; // beside the others, with the write id that deleted them
+  static final int ALONE = 2; // without the others
   static final StructType ROW_ID =
       new StructType()
           .add("writeid", DataTypes.LongType)
@@ -50,7 +63,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   final long rows;
   final String zone;
   final int batchRows;
-  final boolean showsDeleted;
+  final int deletedRows; // HIDDEN, SHOWN or ALONE
   final boolean filtersRows;
   private final String name;
   private final String key;
@@ -67,18 +80,18 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
    * @param key equal for two tables only if they have the same rows
    * @param declared columns of the files, perhaps with CHAR and VARCHAR
    * @param partitionSchema columns of the partitions
-   * @param virtualColumns how many of row__id and row__is__deleted there are
+   * @param virtual names of the metadata columns, by their indexes
    * @param planner is given a request, see AcidScan, and returns what Splits decodes
    * @param statistics bytes and rows of the table
    * @param zone time zone of the session
-   * @param options rows of a batch; 1 for deleted rows too; 1 if ORC filters rows
+   * @param options rows of a batch; what becomes of deleted rows; 1 if ORC filters rows
    */
   public AcidTable(
       String name,
       String key,
       DataType declared,
       DataType partitionSchema,
-      int virtualColumns,
+      List virtual,
       Function planner,
       long[] statistics,
       String zone,
@@ -94,7 +107,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     this.rows = statistics[1];
     this.zone = zone;
     this.batchRows = (int) options[0];
-    this.showsDeleted = options[1] == 1;
+    this.deletedRows = (int) options[1];
     this.filtersRows = options[2] == 1;
     this.conf = conf;
     this.context = context;
@@ -104,11 +117,17 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
       read = read.add(others[i]);
     }
     this.schema = read;
-    MetadataColumn[] all = {
-      new Virtual(ROW_ID_NAME, ROW_ID), new Virtual("row__is__deleted", DataTypes.BooleanType)
+    DataType[] types = {
+      ROW_ID,
+      DataTypes.BooleanType,
+      DataTypes.IntegerType,
+      DataTypes.LongType,
+      DataTypes.IntegerType
     };
-    this.metadata = new MetadataColumn[virtualColumns];
-    System.arraycopy(all, 0, metadata, 0, virtualColumns);
+    this.metadata = new MetadataColumn[METADATA_COLUMNS];
+    for (int i = 0; i < METADATA_COLUMNS; i++) {
+      metadata[i] = new Virtual((String) virtual.get(i), types[i]);
+    }
     this.partitions = new Object[0][];
   }
 
@@ -153,10 +172,15 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     return partitions;
   }
 
-  /** Returns the position of a column, or -1 of a virtual one. */
+  /** Returns the position of a column; of a metadata column, -1 less its index. */
   int positionOf(String column) {
     Option found = schema.getFieldIndex(column);
-    return found.isDefined() ? ((Integer) found.get()).intValue() : -1;
+    for (int i = 0; found.isEmpty() && i < metadata.length; i++) {
+      if (metadata[i].name().equals(column)) {
+        return -1 - i;
+      }
+    }
+    return ((Integer) found.get()).intValue();
   }
 
   Broadcast newConfiguration() {

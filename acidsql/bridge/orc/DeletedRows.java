@@ -28,7 +28,7 @@ final class DeletedRows {
       Splits.DeleteFile file = part.deletes[i];
       if (wanted.meets(file.bounds)) {
         try {
-          add(DeleteEvents.of(file, wanted, part.keepsDeletes, conf), part.deleters);
+          add(DeleteEvents.of(file, wanted, part.keepsDeletes, conf), part);
         } catch (Exception error) {
           throw FileReader.failed(file.path, error);
         }
@@ -36,11 +36,12 @@ final class DeletedRows {
     }
   }
 
-  private void add(DeleteEvents events, Splits.WriteIds visible) {
+  private void add(DeleteEvents events, Splits.Part part) {
     Iterator each = events.groups();
     while (each.hasNext()) {
       DeleteEvents.Group deleted = (DeleteEvents.Group) each.next();
-      if (visible.has(deleted.deleter)) {
+      boolean isOther = part.ownDeletes && deleted.deleter != deleted.writeId;
+      if (part.deleters.has(deleted.deleter) && !isOther) {
         DeleteEvents.Group key = deleted.withoutDeleter();
         Deleters known = (Deleters) byGroup.get(key);
         if (known == null) {
@@ -78,13 +79,13 @@ final class DeletedRows {
     return next == low;
   }
 
-  /** Returns the last write id that has deleted a row, or -1. */
-  long deleterOf(long writeId, long bucket, long rowId) {
+  /** Returns the first or the last write id that has deleted a row, or -1. */
+  long deleterOf(long writeId, long bucket, long rowId, boolean isFirst) {
     Deleters deleters =
         (Deleters)
             byGroup.get(
                 new DeleteEvents.Group(0, writeId, bucket, DeleteEvents.high(rowId)));
-    return deleters == null ? -1 : deleters.last(DeleteEvents.low(rowId));
+    return deleters == null ? -1 : deleters.of(DeleteEvents.low(rowId), isFirst);
   }
 
   /** Write ids that have deleted rows of one group, with the bits of these rows. */
@@ -107,15 +108,16 @@ final class DeletedRows {
       return all;
     }
 
-    long last(int low) {
-      long last = -1;
+    long of(int low, boolean isFirst) {
+      long found = -1;
       for (int i = 0; i < bits.size(); i++) {
         long writeId = ((Long) writeIds.get(i)).longValue();
-        if (writeId > last && ((RoaringBitmap) bits.get(i)).contains(low)) {
-          last = writeId;
+        boolean isBetter = found < 0 || (isFirst ? writeId < found : writeId > found);
+        if (isBetter && ((RoaringBitmap) bits.get(i)).contains(low)) {
+          found = writeId;
         }
       }
-      return last;
+      return found;
     }
   }
 }

@@ -34,6 +34,7 @@ import org.apache.spark.unsafe.Platform;
 /** Reads a part of a file in batches. */
 final class FileReader implements SearchArguments.KnownColumns {
   // Columns of an ACID file, by position.
+  private static final int OPERATION = 0;
   private static final int WRITE_ID = 1;
   private static final int BUCKET = 2;
   private static final int ROW_ID = 3;
@@ -58,7 +59,8 @@ final class FileReader implements SearchArguments.KnownColumns {
   // Ids of the rows of a batch: as they are shown, by position in the batch.
   private final ColumnVector[] ids = new ColumnVector[3];
   private LongColumnVector isDeleted;
-  private LongColumnVector shownWriteIds;
+  private LongColumnVector shownWriteIds; // in row ids
+  private LongColumnVector deleters; // in the column of write ids
   private int[] positions = new int[0];
 
   FileReader(ReadPlan plan, Splits.Part part, Configuration conf) throws Exception {
@@ -90,7 +92,7 @@ final class FileReader implements SearchArguments.KnownColumns {
       if (deleted != null && deleted.isEmpty()) {
         deleted = null;
       }
-      needsIds = plan.rowId >= 0 || deleted != null;
+      needsIds = plan.reads(AcidTable.ROW_ID_COLUMN) || deleted != null;
       SearchArguments arguments = new SearchArguments(this);
       SearchArgument argument = null;
       // The position of a row is known only if none before it is passed over.
@@ -188,7 +190,11 @@ final class FileReader implements SearchArguments.KnownColumns {
 
   private boolean needsAcidColumn(int column) {
     if (column == CURRENT_WRITE_ID) {
-      return part.visible != null;
+      return part.visible != null
+          || plan.reads(AcidTable.WRITE_ID_COLUMN) && plan.deletedRows != AcidTable.ALONE;
+    }
+    if (column == OPERATION) {
+      return plan.reads(AcidTable.OPERATION_COLUMN);
     }
     return needsIds && (column == WRITE_ID || column == BUCKET || column == ROW_ID);
   }
@@ -294,15 +300,8 @@ final class FileReader implements SearchArguments.KnownColumns {
     for (int i = 0; i < fields.length; i++) {
       DataType type = fields[i].dataType();
       int position = plan.positions[i];
-      if (i == plan.rowId) {
-        found[i] = rowIds((StructType) type, moments);
-      } else if (i == plan.isDeleted) {
-        isDeleted = deleted == null ? null : new LongColumnVector(plan.batchRows);
-        found[i] =
-            deleted == null
-                ? (org.apache.spark.sql.vectorized.ColumnVector)
-                    new ConstantColumn(type, Boolean.FALSE)
-                : Columns.shown(type, type, isDeleted, counted, moments);
+      if (position < 0) {
+        found[i] = virtualColumn(-1 - position, type, moments);
       } else if (position >= plan.dataColumns) {
         found[i] = new ConstantColumn(type, part.partition[position - plan.dataColumns]);
       } else if (places[position] >= 0) {
@@ -313,6 +312,35 @@ final class FileReader implements SearchArguments.KnownColumns {
       }
     }
     return found;
+  }
+
+  private org.apache.spark.sql.vectorized.ColumnVector virtualColumn(
+      int column, DataType type, Columns.Moments moments) {
+    ColumnVector vector = null;
+    Object constant = null;
+    if (column == AcidTable.ROW_ID_COLUMN) {
+      return rowIds((StructType) type, moments);
+    }
+    if (column == AcidTable.PARTITION_COLUMN) {
+      constant = Integer.valueOf(part.ordinal);
+    } else if (column == AcidTable.IS_DELETED_COLUMN && deleted == null) {
+      constant = Boolean.FALSE;
+    } else if (column == AcidTable.OPERATION_COLUMN && isEvents) {
+      vector = batch.cols[OPERATION];
+    } else if (column == AcidTable.OPERATION_COLUMN) {
+      constant = Integer.valueOf(0);
+    } else if (column == AcidTable.IS_DELETED_COLUMN) {
+      vector = isDeleted = new LongColumnVector(plan.batchRows);
+    } else if (plan.deletedRows == AcidTable.ALONE) {
+      vector = deleters = new LongColumnVector(plan.batchRows);
+    } else if (isEvents) {
+      vector = batch.cols[CURRENT_WRITE_ID];
+    } else {
+      constant = Long.valueOf(part.writeId);
+    }
+    return vector == null
+        ? (org.apache.spark.sql.vectorized.ColumnVector) new ConstantColumn(type, constant)
+        : Columns.shown(type, type, vector, counted, moments);
   }
 
   /** Finds or makes the vectors of the parts of row ids. */
@@ -333,7 +361,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     for (int i = 0; i < fields.length; i++) {
       int id = AcidTable.ROW_ID.fieldIndex(fields[i].name());
       ColumnVector vector = ids[id];
-      if (id == 0 && plan.showsDeleted && deleted != null) {
+      if (id == 0 && plan.deletedRows == AcidTable.SHOWN && deleted != null) {
         // Of a deleted row the write id is shown that has deleted it.
         shownWriteIds = new LongColumnVector(plan.batchRows);
         vector = shownWriteIds;
@@ -348,7 +376,7 @@ final class FileReader implements SearchArguments.KnownColumns {
 
   /** Reads the next batch with rows that count; returns null at the end. */
   ColumnarBatch next() throws Exception {
-    while (true) {
+    while (deleted != null || plan.deletedRows != AcidTable.ALONE) {
       long first = isEvents || !needsIds ? 0 : part.firstRowId + rows.getRowNumber();
       batch.size = 0;
       for (int i = 0; !isEvents && i < vectors.length; i++) {
@@ -369,6 +397,7 @@ final class FileReader implements SearchArguments.KnownColumns {
         return shown;
       }
     }
+    return null;
   }
 
   /** Finds the rows of a batch that count; returns their number. */
@@ -398,7 +427,7 @@ final class FileReader implements SearchArguments.KnownColumns {
         long bucket = buckets.vector[buckets.isRepeating ? 0 : row];
         long rowId = rowIds.vector[rowIds.isRepeating ? 0 : row];
         boolean isGone = deleted.has(writeId, bucket, rowId);
-        if (isGone && !plan.showsDeleted) {
+        if (plan.deletedRows == (isGone ? AcidTable.HIDDEN : AcidTable.ALONE)) {
           continue;
         }
         if (isDeleted != null) {
@@ -406,7 +435,10 @@ final class FileReader implements SearchArguments.KnownColumns {
         }
         if (shownWriteIds != null) {
           shownWriteIds.vector[row] =
-              isGone ? deleted.deleterOf(writeId, bucket, rowId) : writeId;
+              isGone ? deleted.deleterOf(writeId, bucket, rowId, false) : writeId;
+        }
+        if (deleters != null) {
+          deleters.vector[row] = deleted.deleterOf(writeId, bucket, rowId, true);
         }
       }
       positions[found++] = row;

@@ -11,22 +11,21 @@ final class ReadPlan implements Serializable {
   final StructType required; // as Spark sees it
   final StructType declared; // columns of the table that files have, with CHAR and VARCHAR
   final int dataColumns; // their number; in positions, those of the partition follow
-  final int[] positions; // in the table, of the required columns; -1 of virtual ones
-  final int rowId; // index of row__id among the required columns, or -1
-  final int isDeleted; // index of row__is__deleted, or -1
-  final boolean showsDeleted; // whether deleted rows are shown
+  final int[] positions; // of the required columns, see AcidTable.positionOf
+  final int deletedRows; // what becomes of them, see AcidTable
   final boolean filtersRows; // whether ORC applies the predicates to rows
   final boolean hasLocalTimes; // whether there are timestamps that are no moments
   final Predicate[] predicates; // all of which rows have to meet, or they may be left out
   final String zone;
   final int batchRows;
   private final int[] columns; // by position in the table, index of the required column or -1
+  private final boolean[] hasVirtual; // by index of the metadata column, whether it is required
 
   ReadPlan(AcidTable table, StructType required, Predicate[] predicates) {
     this.required = required;
     this.declared = table.declared;
     this.dataColumns = declared.length();
-    this.showsDeleted = table.showsDeleted;
+    this.deletedRows = table.deletedRows;
     this.filtersRows = table.filtersRows;
     this.predicates = predicates;
     this.zone = table.zone;
@@ -35,26 +34,26 @@ final class ReadPlan implements Serializable {
     positions = new int[fields.length];
     columns = new int[dataColumns];
     Arrays.fill(columns, -1);
-    int rowId = -1;
-    int isDeleted = -1;
+    hasVirtual = new boolean[AcidTable.METADATA_COLUMNS];
     for (int i = 0; i < fields.length; i++) {
       positions[i] = table.positionOf(fields[i].name());
-      if (positions[i] >= 0 && positions[i] < dataColumns) {
+      if (positions[i] < 0) {
+        hasVirtual[-1 - positions[i]] = true;
+      } else if (positions[i] < dataColumns) {
         columns[positions[i]] = i;
-      } else if (positions[i] < 0 && fields[i].name().equals(AcidTable.ROW_ID_NAME)) {
-        rowId = i;
-      } else if (positions[i] < 0) {
-        isDeleted = i;
       }
     }
-    this.rowId = rowId;
-    this.isDeleted = isDeleted;
     this.hasLocalTimes = required.catalogString().contains("timestamp_ntz");
   }
 
   /** Returns the index of the required column at a position in the table, or -1. */
   int columnAt(int position) {
     return columns[position];
+  }
+
+  /** Returns whether a metadata column is required. */
+  boolean reads(int virtual) {
+    return hasVirtual[virtual];
   }
 
   boolean isRead(int position) {

@@ -26,7 +26,7 @@ final class Splits {
     DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes));
     WriteIds[] lists = new WriteIds[in.readInt()];
     for (int i = 0; i < lists.length; i++) {
-      lists[i] = new WriteIds(in.readLong(), longs(in));
+      lists[i] = new WriteIds(in.readLong(), longs(in), in.readLong(), longs(in));
     }
     DeleteFile[][] deletes = new DeleteFile[in.readInt()][];
     for (int i = 0; i < deletes.length; i++) {
@@ -60,8 +60,8 @@ final class Splits {
     made.start = in.readLong();
     made.length = in.readLong();
     made.columns = in.readInt();
-    int ordinal = in.readInt();
-    made.partition = partitions.length == 0 ? new Object[0] : partitions[ordinal];
+    made.ordinal = in.readInt();
+    made.partition = partitions.length == 0 ? new Object[0] : partitions[made.ordinal];
     int list = in.readInt();
     made.visible = list < 0 ? null : lists[list];
     int set = in.readInt();
@@ -69,6 +69,7 @@ final class Splits {
       made.deletes = deletes[set];
       made.deleters = lists[in.readInt()];
       made.keepsDeletes = in.readBoolean();
+      made.ownDeletes = in.readBoolean();
     }
     if (made.kind == ORIGINAL) {
       made.writeId = in.readLong();
@@ -109,11 +110,13 @@ final class Splits {
     long start;
     long length;
     int columns; // how many of the table's columns the file may have
-    Object[] partition;
+    int ordinal; // of its partition
+    Object[] partition; // values of the partition
     WriteIds visible; // null if all rows are visible
     DeleteFile[] deletes; // null if no row was deleted
     WriteIds deleters; // whose delete events count
     boolean keepsDeletes; // whether delete events may be kept for other tasks
+    boolean ownDeletes; // whether only those events count that have the write id of the row
     long writeId; // of the rows of an original file, as the following
     int bucket;
     long firstRowId; // of the first row of the file
@@ -136,17 +139,24 @@ final class Splits {
     }
   }
 
-  /** Write ids that a snapshot sees. */
+  /** Write ids that a snapshot sees, or those that became visible between two. */
   static final class WriteIds implements Serializable {
     private final long highWaterMark;
     private final long[] hidden; // ascending
+    private final long above; // up to here, only the earlier ones count
+    private final long[] earlier; // ascending
 
-    WriteIds(long highWaterMark, long[] hidden) {
+    WriteIds(long highWaterMark, long[] hidden, long above, long[] earlier) {
       this.highWaterMark = highWaterMark;
       this.hidden = hidden;
+      this.above = above;
+      this.earlier = earlier;
     }
 
     boolean has(long writeId) {
+      if (writeId <= above) {
+        return Arrays.binarySearch(earlier, writeId) >= 0;
+      }
       return writeId <= highWaterMark
           && (hidden.length == 0 || Arrays.binarySearch(hidden, writeId) < 0);
     }

@@ -11,9 +11,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Generic, TypeVar
 
+from acidsql.format.changed_write_ids import ChangedWriteIds
 from acidsql.format.valid_lists import ValidWriteIdList
 
 _T = TypeVar("_T", bound=Hashable)
+
+
+# Below all write ids, that of original files too.
+_NONE = -(1 << 63)
 
 
 class FileKind(IntEnum):
@@ -72,6 +77,7 @@ class DataFile:
         visible: write ids of the rows that count; None if all do.
         deletes: delete files that may name its rows.
         deleters: write ids whose delete events count; None without ``deletes``.
+        own_deletes: whether only those events count that have the write id of the row.
         row_ids: of an original file, None of others.
     """
 
@@ -83,6 +89,7 @@ class DataFile:
     visible: ValidWriteIdList | None = None
     deletes: tuple[DeleteFile, ...] = ()
     deleters: ValidWriteIdList | None = None
+    own_deletes: bool = False
     row_ids: RowIds | None = None
 
 
@@ -181,7 +188,7 @@ def _part(
     ]
     if file.deletes and file.deleters is not None:
         made += [_int(deletes.of(file.deletes)), _int(lists.of(file.deleters))]
-        made.append(struct.pack(">?", keeps_deletes))
+        made.append(struct.pack(">??", keeps_deletes, file.own_deletes))
     else:
         made.append(_int(-1))
     if file.row_ids is not None:
@@ -193,7 +200,11 @@ def _part(
 
 def _write_ids(write_ids: ValidWriteIdList) -> bytes:
     hidden = sorted(write_ids.open | write_ids.aborted)
-    return struct.pack(">q", write_ids.high_water_mark) + _longs(hidden)
+    above, earlier = _NONE, frozenset[int]()
+    if isinstance(write_ids, ChangedWriteIds):
+        above, earlier = write_ids.above, write_ids.earlier
+    shown = struct.pack(">q", write_ids.high_water_mark) + _longs(hidden)
+    return shown + struct.pack(">q", above) + _longs(sorted(earlier))
 
 
 def _delete_file(file: DeleteFile) -> bytes:

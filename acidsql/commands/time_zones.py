@@ -1,8 +1,7 @@
-"""Conversion of TIMESTAMP values between the zone of the files and that of the session.
+"""Conversion of TIMESTAMP values that are written, to the zone of the files.
 
-A TIMESTAMP in an ORC file is a local time. Spark reads and writes it in the JVM's time zone. The
-session's is asked for when a statement is planned, and is in its plan: ``SET TIME ZONE`` counts for
-the next one.
+A TIMESTAMP in an ORC file is a local time, and is written in the JVM's time zone. That of the
+session is asked for when a statement is planned: ``SET TIME ZONE`` counts for the next one.
 """
 
 from __future__ import annotations
@@ -19,17 +18,12 @@ from acidsql.session.acid_session import AcidSession
 
 
 def zone_of_columns(session: AcidSession, columns: Iterable[TableColumn]) -> str:
-    """Return the zone to which the values of a table's columns are converted: the session's, or
-    that of the files where no column has timestamps.
+    """Return the zone of the values of a table's columns: the session's, or that of the files where
+    no column has timestamps.
     """
     if any("timestamp" in column.type.lower() for column in columns):
         return session.time_zone
     return session.jvm_time_zone
-
-
-def to_zone(session: AcidSession, value: Column, data_type: DataType, zone: str) -> Column:
-    """Convert a value read from a file, so that its local time in a zone is that of the file."""
-    return _shifted(value, data_type, session.jvm_time_zone, zone)
 
 
 def to_file_zone(session: AcidSession, value: Column, data_type: DataType, zone: str) -> Column:

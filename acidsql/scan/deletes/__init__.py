@@ -1,1 +1,0 @@
-"""Deleted rows in a scan: they are filtered out by a delete bitmap, or by an anti-join."""

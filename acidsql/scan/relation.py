@@ -1,0 +1,224 @@
+"""Relations over the files of a snapshot, of rows and of delete events (``bridge/orc``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from acidsql import bridge
+from acidsql.format.selection import needs_row_filter
+from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.metastore.model import Table
+from acidsql.scan.columns import virtual_columns
+from acidsql.scan.deletes import NO_DELETES, Deletes
+from acidsql.scan.directories import DataDirectory, bucket_files, check_files, visible_columns
+from acidsql.scan.inserts import Inserts, write_ids_of
+from acidsql.scan.original_files import OriginalFile
+from acidsql.scan.record import ScanRecord
+from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
+from acidsql.scan.statistics import statistics_of
+from acidsql.schema.columns import partition_schema, schema_of
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage import relation
+from acidsql.storage.directory import child
+from acidsql.storage.splits import DataFile, DeleteFile, FileKind, RowIds
+from acidsql.syntax.lexer import quote
+
+
+def row_relation(
+    session: AcidSession,
+    record: ScanRecord,
+    inserts: Inserts,
+    deletes: Deletes,
+    *,
+    deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN,
+    deleters: ValidWriteIdList | None = None,
+    own_deletes: bool = False,
+    zone: str | None = None,
+) -> bridge.UnresolvedPlan:
+    """Build the relation of the rows in some places.
+
+    Args:
+        session: the session.
+        record: of the scan; what is read is noted in it.
+        inserts: places of the rows.
+        deletes: delete events.
+        deleted: what becomes of the rows that they name.
+        deleters: write ids whose delete events count, by default those of the snapshot.
+        own_deletes: whether only those events count that have the write id of the row.
+        zone: in which the local times of the files are moments, by default the session's.
+
+    Returns:
+        A relation with the columns of the table, then those of its partitions, and with
+        ``metadata_columns``.
+
+    Raises:
+        FormatError: a file cannot be read as part of an ACID table.
+    """
+    snapshot = record.snapshot
+    check_files(session, snapshot, inserts.directories)
+    record.note(inserts)
+    counted = deleters or snapshot.write_ids
+    files = data_files(snapshot, inserts, deletes, counted, own_deletes=own_deletes)
+    if deleted is bridge.DeletedRows.ALONE:
+        files = [file for file in files if file.deletes]
+    known = statistics_of(session, snapshot, inserts.directories, deletes.events)
+    size = sum(file.length for file in files) * known.kept
+    return file_relation(
+        session,
+        snapshot.table,
+        snapshot.partitions,
+        files,
+        deleted=deleted,
+        keeps_deletes=not record.reads_deletes,
+        zone=zone,
+        statistics=(max(1, round(size)), max(1, round(size * known.rows_per_byte))),
+    )
+
+
+def event_relation(
+    session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
+) -> bridge.UnresolvedPlan:
+    """Build the relation of the delete events in some directories that a snapshot sees.
+
+    The row id is that of the deleted row. There are no columns but those of partitions, and
+    ``metadata_columns``.
+    """
+    files = [
+        file
+        for data in directories
+        for file in _event_files(snapshot, data, NO_DELETES, snapshot.write_ids)
+    ]
+    size = sum(file.length for file in files)
+    return file_relation(
+        session,
+        replace(snapshot.table, columns=()),
+        snapshot.partitions,
+        files,
+        statistics=(max(1, size), -1),
+    )
+
+
+def file_relation(
+    session: AcidSession,
+    table: Table,
+    partitions: Sequence[PartitionSnapshot],
+    files: Sequence[DataFile],
+    *,
+    deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN,
+    keeps_deletes: bool = True,
+    zone: str | None = None,
+    statistics: tuple[int, int],
+) -> bridge.UnresolvedPlan:
+    """Build the relation of the rows of some files, whose plans hold back the cleaner.
+
+    The arguments are those of ``storage.relation.file_relation``; the zone is that of the session
+    by default.
+    """
+    rows, java = relation.file_relation(
+        session.spark,
+        table,
+        [partition.values for partition in partitions],
+        files,
+        deleted=deleted,
+        keeps_deletes=keeps_deletes,
+        zone=zone or session.time_zone,
+        statistics=statistics,
+    )
+    session.leases.watch(java)
+    return rows
+
+
+def projected(
+    spark: SparkSession, table: Table, rows: bridge.UnresolvedPlan, *others: str
+) -> bridge.UnresolvedPlan:
+    """Project a relation to the columns of ``scan.columns.scan_schema``, each with the metadata of
+    the table's, and to other columns by their names.
+    """
+    fields = [*schema_of(spark, table.columns).fields, *partition_schema(spark, table).fields]
+    columns = [F.col(quote(f.name)).alias(f.name, metadata=f.metadata) for f in fields]
+    columns += [F.col(quote(name)).alias(name) for name in (*virtual_columns(table), *others)]
+    return rows.project([bridge.named_columns(spark, columns)])
+
+
+def plain_files(snapshot: TableSnapshot, scanned: Sequence[bridge.ScanFile]) -> list[DataFile]:
+    """Return files of an insert-only table, which have no row ids."""
+    return [
+        DataFile(
+            kind=FileKind.PLAIN,
+            path=file.path,
+            length=file.size,
+            columns=len(snapshot.table.columns),
+            ordinal=file.ordinal,
+        )
+        for file in scanned
+    ]
+
+
+def data_files(
+    snapshot: TableSnapshot,
+    inserts: Inserts,
+    deletes: Deletes,
+    deleters: ValidWriteIdList,
+    *,
+    own_deletes: bool = False,
+) -> list[DataFile]:
+    """Return the files with the rows in some places, see ``row_relation``."""
+    files = [
+        *(f for d in inserts.directories for f in _event_files(snapshot, d, deletes, deleters)),
+        *(_original_file(file, deletes, deleters) for file in inserts.originals),
+    ]
+    return [replace(f, own_deletes=True) for f in files] if own_deletes else files
+
+
+def _event_files(
+    snapshot: TableSnapshot, data: DataDirectory, deletes: Deletes, deleters: ValidWriteIdList
+) -> Iterator[DataFile]:
+    listing = snapshot.listings.get(data.path)
+    is_mixed = needs_row_filter(data.directory, snapshot.write_ids)
+    concerned = _deletes_of(deletes, data.ordinal, *write_ids_of(data))
+    for name in bucket_files(listing):
+        yield DataFile(
+            kind=FileKind.EVENTS,
+            path=child(listing.path, name),
+            length=listing.files[name].size,
+            columns=visible_columns(snapshot, data.ordinal),
+            ordinal=data.ordinal,
+            visible=snapshot.write_ids if is_mixed else None,
+            deletes=concerned,
+            deleters=deleters if concerned else None,
+        )
+
+
+def _original_file(file: OriginalFile, deletes: Deletes, deleters: ValidWriteIdList) -> DataFile:
+    concerned = _deletes_of(deletes, file.ordinal, file.write_id, file.write_id)
+    return DataFile(
+        kind=FileKind.ORIGINAL,
+        path=child(file.listing.path, file.name),
+        length=file.listing.files[file.name].size,
+        columns=len(file.columns),
+        ordinal=file.ordinal,
+        deletes=concerned,
+        deleters=deleters if concerned else None,
+        row_ids=RowIds(write_id=file.write_id, bucket=file.bucket, first=file.first_row),
+    )
+
+
+def _deletes_of(deletes: Deletes, ordinal: int, low: int, high: int) -> tuple[DeleteFile, ...]:
+    """Return the delete files of a partition whose events may name rows of some write ids."""
+    return tuple(
+        DeleteFile(
+            path=file.path,
+            length=file.version.size,
+            modified=file.version.modified,
+            events=file.events,
+            bounds=() if file.keys is None else tuple(n for r in file.keys for n in r),
+        )
+        for file in deletes.files
+        if file.ordinal == ordinal
+        and file.write_ids.least <= high
+        and file.write_ids.greatest >= low
+    )

@@ -1,0 +1,170 @@
+"""Relations over given files of a table, read by acidsql's own reader (``bridge/orc``)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from acidsql import bridge
+from acidsql.format.partitions import DEFAULT_PARTITION
+from acidsql.metastore.model import Column, Table
+from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN
+from acidsql.schema.columns import partition_schema
+from acidsql.storage.directory import Listing, child
+from acidsql.storage.splits import (
+    DataFile,
+    FileKind,
+    encode,
+    encode_partitions,
+    plan_tasks,
+    split_size,
+)
+
+# Size of parts of files in bytes, larger than any file.
+_UNCUT = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataColumns:
+    """Names of the metadata columns of a relation; none of them is a column of the table.
+
+    Attributes:
+        row_id: row id, a struct of ``writeid``, ``bucketid`` and ``rowid``.
+        is_deleted: whether the row was deleted.
+        partition: index of its partition in the snapshot.
+        write_id: of its last event: that which inserted the row, or deleted it.
+        operation: of the event that is read, 0 for the insertion of a row.
+    """
+
+    row_id: str
+    is_deleted: str
+    partition: str
+    write_id: str
+    operation: str
+
+
+def metadata_columns(table: Table) -> MetadataColumns:
+    """Return names for the metadata columns of a table's rows."""
+    taken = {column.key for column in (*table.columns, *table.partition_columns)}
+
+    def free(name: str) -> str:
+        while name in taken:
+            name += "_"
+        return name
+
+    return MetadataColumns(
+        row_id=ROW_ID_COLUMN,
+        is_deleted=free(IS_DELETED_COLUMN),
+        partition=free("__partition"),
+        write_id=free("__write_id"),
+        operation=free("__operation"),
+    )
+
+
+def file_relation(
+    spark: SparkSession,
+    table: Table,
+    partitions: Sequence[Sequence[str]],
+    files: Sequence[DataFile],
+    *,
+    deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN,
+    keeps_deletes: bool = True,
+    zone: str,
+    statistics: tuple[int, int],
+) -> tuple[bridge.UnresolvedPlan, bridge.JavaObject]:
+    """Build the relation of the rows of some files.
+
+    Args:
+        spark: the session.
+        table: whose columns the files have.
+        partitions: values of each, of which the ordinals of the files are indexes.
+        files: those that are read.
+        deleted: what becomes of rows that the delete files name.
+        keeps_deletes: whether executors may keep delete events for other tasks.
+        zone: in which the local times of the files are moments.
+        statistics: bytes and rows for Spark's optimiser; -1 for a number of rows that is not known.
+
+    Returns:
+        The relation, with the columns of the table, then those of its partitions, and with
+        ``metadata_columns``; and the Java object that a plan refers to for as long as it can run.
+    """
+    values = _partition_texts(partitions)
+    whole = encode(plan_tasks(files, _UNCUT, 0), keeps_deletes=keeps_deletes)
+    described = "\0".join((table.full_name, zone, str(int(deleted)), str(table.columns)))
+    digest = hashlib.blake2b(described.encode() + whole + values, digest_size=16)
+    return bridge.acid_relation(
+        spark,
+        bridge.AcidTable(
+            name=table.full_name,
+            key=digest.hexdigest(),
+            declared=_declared_columns(spark, table.columns),
+            partition_schema=_plain(partition_schema(spark, table)),
+            partitions=values,
+            metadata_columns=astuple(metadata_columns(table)),
+            planner=_planner(spark, files, keeps_deletes=keeps_deletes),
+            size=statistics[0],
+            rows=statistics[1],
+            zone=zone,
+            deleted_rows=deleted,
+        ),
+    )
+
+
+def event_file(listing: Listing, name: str, ordinal: int) -> DataFile:
+    """Return a file of a directory, of which all events are read and no column of the table."""
+    return DataFile(
+        kind=FileKind.EVENTS,
+        path=child(listing.path, name),
+        length=listing.files[name].size,
+        columns=0,
+        ordinal=ordinal,
+    )
+
+
+@bridge.cached_per_session(256)
+def _declared_columns(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
+    """Return the columns of files with the types that the metastore has, CHAR and VARCHAR too."""
+    return StructType(
+        [StructField(c.name, bridge.parse_type(spark, c.type), c.nullable) for c in columns]
+    )
+
+
+def _plain(schema: StructType) -> StructType:
+    return StructType([StructField(f.name, f.dataType, f.nullable) for f in schema.fields])
+
+
+def _partition_texts(partitions: Sequence[Sequence[str]]) -> bytes:
+    """Encode the values of partitions."""
+    return encode_partitions(
+        [
+            [None if value == DEFAULT_PARTITION else value for value in values]
+            for values in partitions
+        ]
+    )
+
+
+def _planner(
+    spark: SparkSession, files: Sequence[DataFile], *, keeps_deletes: bool
+) -> bridge.Planner:
+    settings = bridge.split_settings(spark, [file.length for file in files])
+    by_partition: Mapping[int, list[DataFile]] = defaultdict(list)
+    for file in files:
+        by_partition[file.ordinal].append(file)
+
+    def plan(kept: Sequence[int] | None, predicates: Sequence[str]) -> bytes:
+        del predicates  # the partitions that they leave are known
+        read = files if kept is None else [f for o in kept for f in by_partition.get(o, ())]
+        size = settings.share or split_size(
+            [file.length for file in read],
+            tasks=settings.tasks,
+            most=settings.most_bytes,
+            open_cost=settings.open_cost,
+        )
+        return encode(plan_tasks(read, size, settings.open_cost), keeps_deletes=keeps_deletes)
+
+    return plan
