@@ -25,8 +25,6 @@ from acidsql.planning.statement import leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
-from acidsql.schema.columns import data_schema
-from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.settings import Isolation
@@ -51,7 +49,7 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
     if describe.is_of_delta(session, statement.cloned):
         return None
     source = acid_table(session, statement.cloned)
-    _refuse(session, statement, source)
+    _refuse(statement, source)
     name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
     if name is None:
         return result.nothing(session.spark)
@@ -72,7 +70,7 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
     return result.counts(session.spark, affected=rows, inserted=rows)
 
 
-def _refuse(session: AcidSession, statement: CloneTable, source: Table) -> None:
+def _refuse(statement: CloneTable, source: Table) -> None:
     """Refuse what is not supported, before anything is done."""
     given = {
         "SHALLOW CLONE": statement.depth == "shallow",
@@ -98,9 +96,6 @@ def _refuse(session: AcidSession, statement: CloneTable, source: Table) -> None:
                 f"{feature} is not supported for transactional tables: {reason}",
             )
     _check_new_properties(source, statement.properties)
-    unwritten = why_not_written(data_schema(session.spark, source))
-    if unwritten is not None:
-        raise AcidAnalysisError("UNSUPPORTED_FEATURE.CLONE", f"{source.full_name}: {unwritten}")
 
 
 def _check_new_properties(source: Table, properties: Mapping[str, str]) -> None:

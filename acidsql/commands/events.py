@@ -19,7 +19,6 @@ from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.schema.acid_file import KEYS, event_schema
 from acidsql.schema.columns import data_schema, file_schema, has_timestamp, partition_schema
-from acidsql.schema.spark_limits import check_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.settings import Isolation
@@ -183,11 +182,7 @@ def insert_event(
     Args:
         values: SQL of the new values, as ``WriteSchema.stored`` returns them.
         bucket: SQL of the bucket id.
-
-    Raises:
-        AcidAnalysisError: UNSUPPORTED_DATATYPE.
     """
-    check_written(shape.data)
     keys = {name: NEW_ROW[name] for name in ("operation", *KEYS)}
     stored = len(shape.data.fields)
     target = Target(deletes=False, statement_id=statement_id).name

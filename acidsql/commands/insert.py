@@ -159,7 +159,7 @@ def stage_query(
     """
     if static:
         partition_directory(shape.table, static)
-    if shape.table.file_format is FileFormat.ORC:
+    if shape.table.insert_only and shape.table.file_format is FileFormat.ORC:
         check_written(shape.data)
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)

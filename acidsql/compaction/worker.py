@@ -147,7 +147,7 @@ def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) 
         return _BUCKETED
     if compaction.partition is None and table.partition_columns:
         return "a partitioned table is compacted partition by partition: name a partition"
-    if table.file_format is FileFormat.ORC:
+    if table.insert_only and table.file_format is FileFormat.ORC:
         return why_not_written(data_schema(session.spark, table))
     return None
 

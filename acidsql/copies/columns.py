@@ -20,7 +20,6 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded, lowered
 from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN
 from acidsql.schema.columns import has_type, is_refused
-from acidsql.schema.spark_limits import has_dates_in_map_keys
 
 TypeText = Callable[[DataType], str]
 """SQL of a type."""
@@ -71,8 +70,6 @@ def _reason(field: StructField, type_text: TypeText, *, is_partition: bool) -> s
     kind = target_type(field.dataType)
     if is_refused(type_text(kind)):
         return "Hive cannot read the type from an ACID table"
-    if has_dates_in_map_keys(kind):
-        return "Spark's ORC writer loses entries of a map with dates as keys"
     if is_partition and isinstance(kind, ArrayType | MapType | StructType | BinaryType):
         return "a partition column must have a primitive type"
     return None

@@ -231,7 +231,9 @@ class _Branches:
         ]
         whole = lost.select(*nothing, *values, row_id, F.col(DELETED_BY).alias(COMMIT_VERSION))
         kind = self._kind(DELETE, PREIMAGE)
-        return bridge.UnresolvedPlan.of(whole).select("*", f"{kind} AS {CHANGE_TYPE}")
+        # Without the barrier a condition on one of the columns, which are NULL, would empty the plan.
+        held = bridge.UnresolvedPlan.of(whole).pushdown_barrier()
+        return held.select("*", f"{kind} AS {CHANGE_TYPE}")
 
     def replaced(self) -> list[bridge.UnresolvedPlan]:
         """Build the plans of the rows that a base has replaced."""

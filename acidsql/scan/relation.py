@@ -88,7 +88,7 @@ def event_relation(
     ``metadata_columns``.
     """
     files = [
-        file
+        replace(file, columns=0)
         for data in directories
         for file in _event_files(snapshot, data, NO_DELETES, snapshot.write_ids)
     ]

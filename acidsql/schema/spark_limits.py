@@ -1,4 +1,4 @@
-"""Types that Spark's ORC reader and writer get wrong, and how acidsql avoids or refuses them."""
+"""Types that Spark's ORC writer gets wrong, which writes insert-only tables, and their refusal."""
 
 from __future__ import annotations
 
@@ -17,17 +17,6 @@ from acidsql.schema.columns import has_type, types_in
 def has_nested_type(data_type: DataType) -> bool:
     """Return whether a type is an array, a map or a struct."""
     return isinstance(data_type, ArrayType | MapType | StructType)
-
-
-def has_maps_of_nested(data_type: DataType) -> bool:
-    """Return whether a type contains a map whose values are arrays, maps or structs.
-
-    Of such maps Spark reads some NULLs as values of other rows when it reads in batches.
-    """
-    return any(
-        isinstance(found, MapType) and has_nested_type(found.valueType)
-        for found in types_in(data_type)
-    )
 
 
 def has_dates_in_map_keys(data_type: DataType) -> bool:

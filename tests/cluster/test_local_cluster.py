@@ -22,14 +22,6 @@ def test_core_statements_on_a_cluster(tmp_path: Path) -> None:
     run("core", tmp_path)
 
 
-@pytest.mark.repeated
-def test_executors_find_the_classes_of_the_own_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ACIDSQL_READER_UNDER_TEST", "own")
-    run("core", tmp_path)
-
-
 def test_tasks_that_run_again_leave_one_file_per_bucket(tmp_path: Path) -> None:
     speculation = {"spark.speculation": "true", "spark.speculation.interval": "50ms"}
     run("retries", tmp_path, speculation)

@@ -74,7 +74,7 @@ def test_names_that_are_refused() -> None:
     kind = IntegerType()
     assert set(refused(("a", kind), ("A", kind), ("b", kind))) == {"a", "A"}
     assert set(refused(("row__id", kind), ("b", kind))) == {"row__id"}
-    assert set(refused(("x`1", kind), ("x`2", kind), ("`", kind))) == {"x`1", "x`2", "`"}
+    assert not refused(("x`1", kind), ("x`2", kind), ("`", kind))
 
 
 def test_partition_columns_that_are_refused() -> None:

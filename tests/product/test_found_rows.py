@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.scan import plan
-from acidsql.scan.search_argument import SearchArgument, find_search_argument
 from tests.limits import set_limits
 from tests.product.conftest import Lab
 
@@ -23,8 +21,8 @@ def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answers(lab: Lab, table: str, query: str, condition: str) -> list[list[str]]:
-    """Return the results of a query with a search argument and without one."""
-    acidsql.table(lab.spark, table).createOrReplaceTempView("whole")
+    """Return the results of a query, and of the same over rows that were read as a whole."""
+    acidsql.table(lab.spark, table).localCheckpoint().createOrReplaceTempView("whole")
     texts = [query.format(t=t, condition=condition) for t in (table, "whole")]
     return [sorted(map(repr, lab.sql(text))) for text in texts]
 
@@ -95,35 +93,13 @@ def test_values_that_were_compared_are_right_in_every_row_group(
     assert found == expected
 
 
-@pytest.mark.parametrize(
-    ("condition", "rows"),
-    [("n > 3", True), ("n = 1", False), ("s = 'g4'", False), ("m = 2.5", False), ("NOT b", True)],
-)
-def test_rows_are_looked_for_where_their_values_stay(
-    lab: Lab, long: str, condition: str, rows: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = []
-
-    def noted(*args: Any) -> SearchArgument | None:
-        own = find_search_argument(*args)
-        found.append(own)
-        return own
-
-    monkeypatch.setattr(plan, "find_search_argument", noted)
-    lab.sql(f"SELECT * FROM {long} WHERE {condition}")
-    (search,) = found
-    assert search is not None
-    assert search.rows == rows
-    assert search.options["orc.sarg.to.filter"] == str(rows).lower()
-
-
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("condition", ["n = 1", "n < 5", "b", "s = 'g4'", "d <> DATE'1970-01-20'"])
 def test_changes_leave_rows_alone_that_do_not_match(lab: Lab, long: str, condition: str) -> None:
     t = lab.create("k INT, n INT, b BOOLEAN, d DATE, s STRING")
     lab.sql(f"ALTER TABLE {t} SET TBLPROPERTIES ('orc.row.index.stride'='1000')")
     lab.sql(f"INSERT INTO {t} SELECT /*+ COALESCE(1) */ k, n, b, d, s FROM {long}")
-    acidsql.table(lab.spark, t).createOrReplaceTempView("whole")
+    acidsql.table(lab.spark, t).localCheckpoint().createOrReplaceTempView("whole")
     kept = lab.sql(f"SELECT k FROM whole WHERE NOT coalesce({condition}, false)")
     lab.sql(f"DELETE FROM {t} WHERE {condition}")
     assert sorted(lab.rows(t, "k")) == sorted(kept)

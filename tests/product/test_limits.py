@@ -97,9 +97,6 @@ _LIMITS = {
             "'transactional_properties'='insert_only')",
         )
     ),
-    "column names that differ only after a backtick": _features(
-        COLUMN_NAME=(_create("", "(`a``b` int, `a``c` int)"), _create("", "(```a` int)"))
-    ),
     "`transactional_properties` other than `default` and `insert_only`": _features(
         TRANSACTIONAL_PROPERTIES="CREATE TABLE bad2 (id int) STORED AS ORC TBLPROPERTIES "
         "('transactional'='true', 'transactional_properties'='hash')"

@@ -31,7 +31,7 @@ def _count(lab: Lab, text: str) -> tuple[int, bool]:
     """Return the number that a query gives, and whether it runs without a scan."""
     frame = lab.frame(text)
     ((found,),) = frame.collect()
-    return found, "FileScan" not in frame._jdf.queryExecution().executedPlan().toString()
+    return found, "BatchScan" not in frame._jdf.queryExecution().executedPlan().toString()
 
 
 def _both(lab: Lab, table: str) -> tuple[int, bool]:
@@ -136,11 +136,11 @@ def test_files_without_row_ids_are_scanned(lab: Lab, tmp_path: Path) -> None:
     assert _both(lab, t) == (6, False)
 
 
-def test_many_delete_events_are_joined(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_delete_events_are_not_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = lab.create("id INT", values="(1), (2), (3)")
     lab.sql(f"DELETE FROM {t} WHERE id > 1")
     assert _both(lab, t) == (1, True)
-    set_limits(monkeypatch, bitmap_events=1)
+    set_limits(monkeypatch, counted_events=1)
     assert _both(lab, t) == (1, False)
 
 

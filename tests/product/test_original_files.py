@@ -12,7 +12,6 @@ import pytest
 
 from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import encode
-from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
@@ -48,9 +47,13 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["one split", "many splits"])
-def splits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "many splits":
-        set_limits(monkeypatch, split_bytes=50_000)
+def splits(request: pytest.FixtureRequest, lab: Lab) -> Iterator[None]:
+    many = {
+        "spark__sql__files__maxPartitionBytes": "50000",
+        "spark__sql__files__openCostInBytes": "0",
+    }
+    with lab.settings(**(many if request.param == "many splits" else {})):
+        yield
 
 
 def _adopt(lab: Lab, place: Path, name: str, columns: str = "id INT, s STRING") -> str:

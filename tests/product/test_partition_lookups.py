@@ -249,7 +249,7 @@ def test_the_newest_partition_is_found_without_a_scan(
     text = f"SELECT id FROM {star} WHERE d = (SELECT max(d) FROM {star} WHERE shop = 's 0')"
     frame = lab.frame(text)
     plan = frame._jdf.queryExecution().executedPlan().toString()
-    assert plan.count("FileScan") == 1
+    assert plan.count("BatchScan") == 1
     assert sorted(tuple(row) for row in frame.collect()) == [(11,), (24,), (37,), (50,)]
 
 

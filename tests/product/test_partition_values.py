@@ -35,7 +35,7 @@ def _ask(lab: Lab, text: str) -> tuple[list[tuple[object, ...]], bool]:
     """Return the rows of a query, and whether it scans files."""
     frame = lab.frame(text)
     rows = sorted((tuple(row) for row in frame.collect()), key=repr)
-    return rows, "FileScan" in frame._jdf.queryExecution().executedPlan().toString()
+    return rows, "BatchScan" in frame._jdf.queryExecution().executedPlan().toString()
 
 
 @pytest.mark.sample(3)

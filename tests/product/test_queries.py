@@ -333,10 +333,10 @@ def test_table_is_select_all(pair: Pair) -> None:
 def test_explain_runs_nothing(pair: Pair) -> None:
     before = pair.tree("emp"), pair.same("SELECT * FROM emp")
     for text, words in {
-        "EXPLAIN SELECT * FROM emp JOIN dept ON emp.dept = dept.id": ["Join", "FileScan orc"],
-        "EXPLAIN EXTENDED SELECT name FROM emp": ["Analyzed Logical Plan", "FileScan orc"],
-        "EXPLAIN FORMATTED UPDATE emp SET pay = 0 WHERE id = 1": ["Scan orc", "Generate"],
-        "EXPLAIN DELETE FROM emp": ["FileScan orc"],
+        "EXPLAIN SELECT * FROM emp JOIN dept ON emp.dept = dept.id": ["Join", "BatchScan"],
+        "EXPLAIN EXTENDED SELECT name FROM emp": ["Analyzed Logical Plan", "BatchScan"],
+        "EXPLAIN FORMATTED UPDATE emp SET pay = 0 WHERE id = 1": ["BatchScan", "Generate"],
+        "EXPLAIN DELETE FROM emp": ["BatchScan"],
     }.items():
         ((plan,),) = pair.rows(text)
         assert all(word in plan for word in ["== Physical Plan ==", *words]), plan

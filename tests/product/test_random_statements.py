@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.lru_cache import LruCache
 from tests.arrow_reader.beside_spark import assert_read_as_by_spark
 from tests.limits import set_limits
 from tests.product.random_expressions import Table
@@ -272,18 +271,6 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
 @pytest.mark.parametrize("seed", seeds(10, 18))
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
-    pair.check(Statements(Random(seed), SOURCES).query())
-
-
-@pytest.mark.repeated
-@pytest.mark.parametrize("seed", seeds(2, 6))
-@pytest.mark.usefixtures("no_table_is_small")
-def test_a_random_query_gives_the_rows_of_plain_tables_by_joins_with_delete_events(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    """Check the joins that are used when millions of delete events are pending."""
-    set_limits(monkeypatch, bitmap_events=0)
-    monkeypatch.setattr(AcidSession.of(pair.acid), "delete_filters", LruCache(0))
     pair.check(Statements(Random(seed), SOURCES).query())
 
 

@@ -1,14 +1,19 @@
-"""Fixtures of the tests of acidsql's own reader."""
+"""Fixtures of the tests of the reader."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.limits import set_limits
+import acidsql
 from tests.product.conftest import Lab, lab, new_lab, other
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 __all__ = ["lab", "new_lab", "other"]
 
@@ -16,39 +21,31 @@ Compare = Callable[..., list[str]]
 
 
 @pytest.fixture
-def own_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have rows read by acidsql's own reader."""
-    set_limits(monkeypatch, own_reader=True)
-
-
-@pytest.fixture
-def same(monkeypatch: pytest.MonkeyPatch) -> Compare:
-    """Return a function that runs a query by Spark's reader and by acidsql's own.
+def same() -> Compare:
+    """Return a function that runs a query over tables, and over all their rows and columns once
+    these were read as a whole: neither predicates nor columns of the query reach the reader then.
 
     It takes a session, the columns, and what follows them in the query; it asserts that the rows
     are the same, and returns them as JSON, sorted.
     """
 
     def compare(lab: Lab, columns: str, rest: str) -> list[str]:
-        query = f"SELECT {columns} {rest}"
-        found = []
-        for own in (False, True):
-            with monkeypatch.context() as patch:
-                set_limits(patch, own_reader=own)
-                frame = lab.frame(query)
-                plan = plan_of(frame)
-                assert "<empty>" in plan or ("BatchScan" in plan) is own, query
-                whole = "to_json(struct(*), map('ignoreNullFields', 'false')) AS row"
-                rows = [json.loads(row.row) for row in frame.selectExpr(whole).collect()]
-                # Where Spark reads row by row, it sorts the entries of maps.
-                found.append(sorted(json.dumps(row, sort_keys=True) for row in rows))
-        old, new = found
-        assert new == old, query
-        return new
+        found = as_json(lab.frame(f"SELECT {columns} {rest}"))
+        for table in set(re.findall(r"\bt\d+\b", rest)):
+            whole = acidsql.table(lab.spark, table)
+            read = whole.select("*", "row__id").localCheckpoint()
+            read.createOrReplaceTempView(f"whole_{table}")
+            rest = re.sub(rf"\b{table}\b", f"whole_{table}", rest)
+        shown = "*" if columns == "*, row__id" else columns
+        expected = lab.frame(f"SELECT {shown} {rest}")
+        assert as_json(expected.drop("row__id") if columns == "*" else expected) == found, rest
+        return found
 
     return compare
 
 
-def plan_of(frame: object) -> str:
-    """Return the physical plan of a DataFrame as text."""
-    return str(frame._jdf.queryExecution().sparkPlan().toString())  # type: ignore[attr-defined]
+def as_json(frame: DataFrame) -> list[str]:
+    """Return the rows of a frame as JSON, sorted."""
+    whole = "to_json(struct(*), map('ignoreNullFields', 'false')) AS row"
+    rows = [json.loads(row.row) for row in frame.selectExpr(whole).collect()]
+    return sorted(json.dumps(row, sort_keys=True) for row in rows)

@@ -1,4 +1,4 @@
-"""Tests of files that acidsql's own reader cannot read: the error names the file."""
+"""Tests of files that the reader cannot read: the error names the file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ if TYPE_CHECKING:
 
     from tests.product.conftest import Lab
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.repeated,
-    pytest.mark.usefixtures("own_reader"),
-]
+pytestmark = pytest.mark.spark
 
 
 def bucket(lab: Lab, table: str, directory: str) -> Path:

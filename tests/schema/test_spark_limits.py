@@ -15,7 +15,7 @@ from pyspark.sql.types import (
 )
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.schema.spark_limits import check_written, has_dates_in_map_keys, has_maps_of_nested
+from acidsql.schema.spark_limits import check_written, has_dates_in_map_keys
 
 _DATE, _INT = DateType(), IntegerType()
 
@@ -47,18 +47,3 @@ def test_dates_in_map_keys_are_found(kind: DataType) -> None:
 def test_dates_elsewhere_are_none(kind: DataType) -> None:
     assert not has_dates_in_map_keys(kind)
     check_written(_struct(kind))
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        (MapType(_INT, ArrayType(_INT)), True),
-        (MapType(_INT, _struct(_INT)), True),
-        (ArrayType(_struct(MapType(_INT, MapType(_INT, _INT)))), True),
-        (MapType(_INT, _DATE), False),
-        (ArrayType(ArrayType(MapType(_INT, StringType()))), False),
-        (_struct(ArrayType(_struct(_INT))), False),
-    ],
-)
-def test_maps_of_nested_values_are_found(kind: DataType, expected: bool) -> None:
-    assert has_maps_of_nested(kind) is expected

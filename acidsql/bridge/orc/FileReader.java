@@ -40,6 +40,8 @@ final class FileReader implements SearchArguments.KnownColumns {
   private static final int ROW_ID = 3;
   private static final int CURRENT_WRITE_ID = 4;
   private static final int ROW = 5;
+  private static final List KEY_COLUMNS =
+      Arrays.asList("operation", "originalTransaction", "bucket", "rowId", "currentTransaction");
 
   private final ReadPlan plan;
   private final Splits.Part part;
@@ -100,8 +102,9 @@ final class FileReader implements SearchArguments.KnownColumns {
         argument = arguments.of(plan.predicates);
       }
       TypeDescription read = readSchema(schema);
+      boolean hasRow = isEvents && read.getChildren().size() > ROW;
       TypeDescription readRow =
-          isEvents ? (TypeDescription) read.getChildren().get(ROW) : read;
+          hasRow ? (TypeDescription) read.getChildren().get(ROW) : isEvents ? type : read;
       batch = new VectorizedRowBatch(read.getChildren().size(), plan.batchRows);
       StructColumnVector row = vectorsOf(readRow, arguments.used());
       vectors = row.fields;
@@ -109,7 +112,9 @@ final class FileReader implements SearchArguments.KnownColumns {
         for (int i = 0; i < ROW; i++) {
           batch.cols[i] = needsAcidColumn(i) ? new LongColumnVector(plan.batchRows) : null;
         }
-        batch.cols[ROW] = row;
+        if (hasRow) {
+          batch.cols[ROW] = row;
+        }
       } else {
         batch.cols = vectors;
       }
@@ -151,8 +156,14 @@ final class FileReader implements SearchArguments.KnownColumns {
     return null;
   }
 
-  /** Returns the type of a row of the table in an ACID file. */
+  /**
+   * Returns the type of a row of the table in an ACID file. Staged delete events have none; they are
+   * read as if it had no columns.
+   */
   private static TypeDescription rowOf(TypeDescription schema) throws IOException {
+    if (schema.getFieldNames().equals(KEY_COLUMNS)) {
+      return TypeDescription.createStruct();
+    }
     if (!SchemaEvolution.checkAcidSchema(schema)) {
       throw new IOException("it is named like a file of a transactional table and has " + schema);
     }
@@ -221,7 +232,8 @@ final class FileReader implements SearchArguments.KnownColumns {
       String name = (String) schema.getFieldNames().get(i);
       events.addField(name, ((TypeDescription) schema.getChildren().get(i)).clone());
     }
-    return events.addField((String) schema.getFieldNames().get(ROW), row);
+    boolean hasRow = schema.getFieldNames().size() > ROW;
+    return hasRow ? events.addField((String) schema.getFieldNames().get(ROW), row) : events;
   }
 
   private boolean[] included(TypeDescription read, TypeDescription row) {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.format.valid_lists import ValidWriteIdList
-from acidsql.scan.splits import (
+from acidsql.storage.splits import (
     DataFile,
     DeleteFile,
     FileKind,
