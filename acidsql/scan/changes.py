@@ -231,7 +231,7 @@ class _Branches:
         ]
         whole = lost.select(*nothing, *values, row_id, F.col(DELETED_BY).alias(COMMIT_VERSION))
         kind = self._kind(DELETE, PREIMAGE)
-        # Without the barrier a condition on one of the columns, which are NULL, would empty the plan.
+        # Without the barrier a condition on one of the columns, all NULL, would empty the plan.
         held = bridge.UnresolvedPlan.of(whole).pushdown_barrier()
         return held.select("*", f"{kind} AS {CHANGE_TYPE}")
 

@@ -7,10 +7,8 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     DataType,
-    DateType,
     DayTimeIntervalType,
     IntegerType,
-    MapType,
     NullType,
     StringType,
     StructField,
@@ -62,7 +60,6 @@ def test_a_char_keeps_its_length() -> None:
         NullType(),
         DayTimeIntervalType(),
         ArrayType(NullType()),
-        MapType(DateType(), StringType()),
     ],
     ids=text,
 )

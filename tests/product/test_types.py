@@ -195,14 +195,10 @@ def test_maps_with_dates_as_keys_are_not_written_to_insert_only_tables(lab: Lab,
     properties = {"transactional_properties": "insert_only"}
     t = lab.create("id int", properties=properties, values="(1)")
     lab.sql(f"ALTER TABLE {t} ADD COLUMNS (m {kind})")
-    before = lab.state(t)
-    for statement in (
-        f"INSERT INTO {t} VALUES (4, NULL)",
-        f"INSERT OVERWRITE {t} VALUES (4, NULL)",
-    ):
+    for statement in (f"INSERT INTO {t} VALUES (4, NULL)", f"INSERT OVERWRITE {t} SELECT 4, NULL"):
         with pytest.raises(AcidAnalysisError, match=r"UNSUPPORTED_DATATYPE.*'m'"):
             lab.sql(statement)
-        assert lab.state(t) == before
+        assert lab.directories(t) == ["delta_0000001_0000001_0000"]
     entry = lab.compact(t, "major")
     assert entry.state == "refused"
     assert lab.rows(t) == [(1, None)]

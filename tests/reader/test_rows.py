@@ -66,17 +66,20 @@ def test_values_of_every_type(lab: Lab, same: Compare) -> None:
     with lab.settings(spark__sql__orc__columnarReaderBatchSize="500"):
         t = every_type(lab, 12_000)
         names = [f"c{i}" for i in range(len(TYPES))]
-        assert same(lab, "*", f"FROM {t}") == as_json(lab.frame("SELECT * FROM plain"))
+        # A view has no CHAR, whose values a table fills up with blanks.
+        shown = ", ".join(["id", *(f"c{i}" for i, kind in enumerate(TYPES) if "char" not in kind)])
+        assert same(lab, shown, f"FROM {t}") == as_json(lab.frame(f"SELECT {shown} FROM plain"))
+        same(lab, "*, row__id", f"FROM {t}")
         for name in names:  # each column by itself, in the order of the file
             same(lab, f"id, {name}", f"FROM {t} WHERE id % 7 = 0")
         lab.sql(f"DELETE FROM {t} WHERE id % 3 = 0 OR id BETWEEN 4000 AND 6000")
         lab.sql(f"UPDATE {t} SET c0 = NOT c0 WHERE id % 50 = 1")
         kept = lab.frame(
-            "SELECT * FROM plain WHERE NOT (id % 3 = 0 OR id BETWEEN 4000 AND 6000)"
+            f"SELECT {shown} FROM plain WHERE NOT (id % 3 = 0 OR id BETWEEN 4000 AND 6000)"
         ).withColumn("c0", F.expr("IF(id % 50 = 1, NOT c0, c0)"))
-        assert same(lab, "*", f"FROM {t}") == as_json(kept)
+        assert same(lab, shown, f"FROM {t}") == as_json(kept)
         lab.compact(t, "major")
-        assert same(lab, "*", f"FROM {t}") == as_json(kept)
+        assert same(lab, shown, f"FROM {t}") == as_json(kept)
 
 
 def test_fields_of_nested_columns(lab: Lab, same: Compare) -> None:

@@ -7,6 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acidsql.format.changed_write_ids import ChangedWriteIds
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.storage.splits import (
     DataFile,
@@ -84,24 +85,28 @@ def test_the_bytes_of_a_plan() -> None:
         ordinal=1,
         deletes=deletes,
         deleters=visible,
+        own_deletes=True,
         row_ids=RowIds(write_id=0, bucket=536870912, first=100),
     )
+    changed = ChangedWriteIds(table="t", high_water_mark=9, above=6, earlier=frozenset({5, 2}))
     other = DataFile(
-        kind=FileKind.EVENTS, path="e", length=8, columns=2, ordinal=0, visible=visible
+        kind=FileKind.EVENTS, path="e", length=8, columns=2, ordinal=0, visible=changed
     )
     assert encode([[Part(one, 0, 4)], [Part(other, 3, 5)]], keeps_deletes=True) == b"".join(
         [
-            struct.pack(">i", 1),  # lists of write ids
-            struct.pack(">qi2q", 9, 2, 3, 7),
+            struct.pack(">i", 2),  # lists of write ids
+            struct.pack(">qi2qqi", 9, 2, 3, 7, -(2**63), 0),
+            struct.pack(">qiqi2q", 9, 0, 6, 2, 2, 5),
             struct.pack(">i", 1),  # sets of delete files
             struct.pack(">i", 2),
             struct.pack(">i1s3qi6q", 1, b"d", 5, 6, 2, 6, 1, 2, 3, 4, 5, 6),
             struct.pack(">i2s3qi", 2, "é".encode(), 7, 8, 1, 0),
             struct.pack(">i", 2),  # tasks
             struct.pack(">i", 1),
-            struct.pack(">bi1s3q4ii?qiq", 1, 1, b"o", 4, 0, 4, 3, 1, -1, 0, 0, True, 0, 2**29, 100),
+            struct.pack(">bi1s3q4ii2?", 1, 1, b"o", 4, 0, 4, 3, 1, -1, 0, 0, True, True),
+            struct.pack(">qiq", 0, 2**29, 100),
             struct.pack(">i", 1),
-            struct.pack(">bi1s3q4i", 0, 1, b"e", 8, 3, 5, 2, 0, 0, -1),
+            struct.pack(">bi1s3q4i", 0, 1, b"e", 8, 3, 5, 2, 0, 1, -1),
         ]
     )
 
