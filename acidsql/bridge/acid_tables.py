@@ -34,7 +34,7 @@ any thread.
 
 
 class DeletedRows(IntEnum):
-    """What becomes of deleted rows, by the numbers that the reader has."""
+    """Ways to treat deleted rows, by the numbers that the reader has."""
 
     HIDDEN = 0
     """They are left out."""
@@ -54,7 +54,7 @@ class AcidTable:
         key: equal for two tables only if they have the same rows.
         declared: columns that the files have, with CHAR and VARCHAR, without metadata.
         partition_schema: columns of the partitions.
-        partitions: their values, as ``scan.splits.encode_partitions`` writes them.
+        partitions: their values, as ``storage.splits.encode_partitions`` writes them.
         metadata_columns: names of those with the row id, whether a row was deleted, the index of
             its partition, the write id of its last event, and the operation of the event.
         planner: see there.
@@ -62,6 +62,7 @@ class AcidTable:
         rows: their number.
         zone: time zone of the session.
         deleted_rows: what becomes of deleted rows.
+        is_whole: whether all rows of the files count, so that their statistics tell of them.
         filters_rows: whether ORC applies the predicates of a query to rows, too.
     """
 
@@ -76,6 +77,7 @@ class AcidTable:
     rows: int
     zone: str
     deleted_rows: DeletedRows = DeletedRows.HIDDEN
+    is_whole: bool = False
     filters_rows: bool = True
 
 
@@ -118,9 +120,10 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     callback_client(spark)
     longs = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, 2)
     longs[0], longs[1] = table.size, table.rows
-    options = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, 3)
+    options = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, 4)
     options[0] = int(session_state(spark).conf().orcVectorizedReaderBatchSize())
     options[1], options[2] = int(table.deleted_rows), int(table.filters_rows)
+    options[3] = int(table.is_whole)
     made = new_object(
         spark,
         "orc",

@@ -294,29 +294,10 @@ def copy_file(
     spark: SparkSession,
     source: tuple[JavaObject, JavaObject],
     target: tuple[JavaObject, JavaObject],
-    length: int | None = None,
 ) -> None:
-    """Copy a file to a new one, or only its first ``length`` bytes.
-
-    Args:
-        source: its file system and path.
-        target: its file system and path.
-        length: in bytes; None copies the whole file.
-    """
-    if length is None:
-        files = jvm_class(spark, "org.apache.hadoop.fs.FileUtil")
-        files.copy(*source, *target, False, False, source[0].getConf())
-        return
-    stream = source[0].open(source[1])
-    try:
-        copied = target[0].create(target[1], False)
-        try:
-            streams = jvm_class(spark, "org.apache.commons.io.IOUtils")
-            streams.copyLarge(stream, copied, 0, length)
-        finally:
-            copied.close()
-    finally:
-        stream.close()
+    """Copy a file to a new one; of each, its file system and path."""
+    files = jvm_class(spark, "org.apache.hadoop.fs.FileUtil")
+    files.copy(*source, *target, False, False, source[0].getConf())
 
 
 @os_errors

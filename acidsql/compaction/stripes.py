@@ -26,7 +26,7 @@ from acidsql.limits import limits
 from acidsql.scan.deletes import find_deletes, valid_keys
 from acidsql.scan.directories import DataDirectory, is_acid_file, is_raw
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.scan.streaming import complete
+from acidsql.scan.streaming import bound_to_complete
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.filesystem import child
@@ -82,7 +82,7 @@ def stripes_by_bucket(
         return None
     if any(is_raw(session, snapshot.listings.get(d.path), d.directory) for d in directories):
         return None
-    if complete(session, snapshot, directories) != list(directories):
+    if bound_to_complete(session, snapshot, directories):
         return None
     paths = [
         (child(d.path, name), int(bucket.bucket_id))

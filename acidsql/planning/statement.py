@@ -459,7 +459,7 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
             txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
         current_recording().txn_id = txn_id
         listings = Listings(session.files, txn_id)
-        lease = session.leases.begin(txn_id, listings.delete_copies)
+        lease = session.leases.begin(txn_id)
         try:
             with Interruptible():
                 yield StatementSnapshot(

@@ -23,7 +23,7 @@ from acidsql.scan.original_files import OriginalFile, original_files
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.relation import event_relation, projected, row_relation
 from acidsql.scan.snapshot import TableSnapshot
-from acidsql.scan.streaming import complete
+from acidsql.scan.streaming import bound_to_complete
 from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.relation import metadata_columns
@@ -132,10 +132,8 @@ def find_inserts(
     files: Sequence[OriginalFile] = ()
     if raw or has_originals:
         files = original_files(session, snapshot, raw, originals=originals)
-    return Inserts(
-        directories=tuple(complete(session, snapshot, acid)),
-        originals=tuple(files),
-    )
+    bound_to_complete(session, snapshot, acid)
+    return Inserts(directories=tuple(acid), originals=tuple(files))
 
 
 def row_keys(session: AcidSession, snapshot: TableSnapshot) -> DataFrame:

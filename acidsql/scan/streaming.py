@@ -1,14 +1,12 @@
 """Files that a streaming client is still writing.
 
 The client writes the length of the complete part into a side file (``OrcAcidUtils.getSideFile``);
-what follows may be half a stripe. Spark's reader takes no length, so the complete part is copied,
-and the copy is read.
+what follows may be half a stripe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.errors import FormatError
@@ -24,28 +22,24 @@ if TYPE_CHECKING:
 _LONG = 8
 
 
-def complete(
+def bound_to_complete(
     session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
-) -> list[DataDirectory]:
-    """Replace directories with a file that is still being written by copies of their complete
-    parts.
-
-    The copies are deleted with the transaction of the statement. A statement without a transaction
-    is planned but never run, and keeps the directories.
+) -> bool:
+    """Have files that are still being written end where their complete part does, in the listings
+    of a snapshot; return whether there are any.
 
     Raises:
         FormatError: a side file has no length, or one beyond the end of its file
             (OPEN_STREAMING_FILE).
     """
-    return [_complete(session, snapshot, data) for data in directories]
-
-
-def _complete(session: AcidSession, snapshot: TableSnapshot, data: DataDirectory) -> DataDirectory:
-    if not may_be_written(data.directory):
-        return data
-    listing = snapshot.listings.get(data.path)
-    lengths = complete_lengths(session.files, listing)
-    return replace(data, path=_copy(session, snapshot, listing, lengths)) if lengths else data
+    found = False
+    for data in directories:
+        if may_be_written(data.directory):
+            lengths = complete_lengths(session.files, snapshot.listings.get(data.path))
+            if lengths:
+                snapshot.listings.bound(data.path, lengths)
+                found = True
+    return found
 
 
 def may_be_written(directory: AcidDirectory) -> bool:
@@ -99,24 +93,21 @@ def _noted(files: ReadableFiles, path: str) -> int:
     length = last_length(note)
     if length is None or length < 0:
         raise _unreadable(path, "its length is not noted yet")
+    _check_length(files, path, length)
     return length
 
 
-def _copy(
-    session: AcidSession, snapshot: TableSnapshot, listing: Listing, lengths: Mapping[str, int]
-) -> str:
-    """Copy the complete parts of a directory's files, once; return the path of the copy."""
-    listings = snapshot.listings
-    place = listings.copy_of(listing.path, snapshot.table.location)
-    if place is None:
-        return listing.path
-    for name, length in lengths.items() if place.is_new else ():
-        source, target = child(listing.path, name), child(place.path, name)
-        if length:
-            session.files.copy(source, target, length)
-            if session.files.size(target) != length:
-                raise _unreadable(source, f"{length} bytes of it should be there")
-    return place.path
+def _check_length(files: ReadableFiles, path: str, length: int) -> None:
+    """Check that a file has a number of bytes, by the last of them: the size that a file system
+    tells of an open file may be an old one.
+    """
+    cause = None
+    try:
+        is_there = not length or bool(files.read(path, length - 1, 1))
+    except OSError as error:
+        is_there, cause = False, error
+    if not is_there:
+        raise _unreadable(path, f"{length} bytes of it should be there") from cause
 
 
 def _unreadable(path: str, reason: str) -> FormatError:

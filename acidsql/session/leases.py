@@ -37,14 +37,12 @@ class Lease:
     Attributes:
         txn_id: its transaction id.
         opened: seconds since 1970.
-        delete_copies: deletes the files that were copied for its reading.
         indexes: weak references to the file indexes that read under it.
         in_statement: whether the statement is still being planned, so that indexes may follow.
     """
 
     txn_id: int
     opened: float
-    delete_copies: Callable[[], object]
     indexes: list[bridge.JavaObject] = field(default_factory=list)
     in_statement: bool = True
 
@@ -81,20 +79,17 @@ class Leases:
     def __len__(self) -> int:
         return len(self._leases)
 
-    def begin(
-        self, txn_id: int, delete_copies: Callable[[], object], *, of_statement: bool = True
-    ) -> Lease:
+    def begin(self, txn_id: int, *, of_statement: bool = True) -> Lease:
         """Begin the lease of a statement under its read transaction.
 
         Scans that this thread builds belong to it until ``end_statement``.
 
         Args:
             txn_id: the read transaction.
-            delete_copies: see ``Lease``.
             of_statement: False for a lease of several statements, each of which is to be built in
                 a block of ``resumed``.
         """
-        lease = Lease(txn_id=txn_id, opened=self._clock(), delete_copies=delete_copies)
+        lease = Lease(txn_id=txn_id, opened=self._clock())
         with self._lock:
             self._leases[txn_id] = lease
         self._heartbeater.add(txn_id)
@@ -215,11 +210,6 @@ class Leases:
             if self._leases.pop(lease.txn_id, None) is None:
                 return
         self._heartbeater.remove(lease.txn_id)
-        try:
-            lease.delete_copies()
-        except OSError as error:
-            # The next compaction of the table deletes what an ended transaction left behind.
-            logger.warning("read txn %s: its copies stay: %s", lease.txn_id, error)
         try:
             self._metastore.commit_txn(lease.txn_id)
         except TransactionStateError as error:

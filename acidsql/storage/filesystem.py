@@ -305,21 +305,15 @@ class FileSystem(ObjectStoreFiles):
                 return
         self.copy(source, target)
 
-    def copy(self, source: str, target: str, length: int | None = None) -> None:
-        """Copy a file, also from one file system to another; the target must not exist.
-
-        Args:
-            length: number of bytes to copy, by default and at most all.
-        """
+    def copy(self, source: str, target: str) -> None:
+        """Copy a file, also from one file system to another; the target must not exist."""
         old, new = local_path(source), local_path(target)
         if old is None or new is None:
             source_path, target_path = self.hadoop_path(source), self.hadoop_path(target)
-            bridge.copy_file(self.spark, source_path, target_path, length)
+            bridge.copy_file(self.spark, source_path, target_path)
             return
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(old, new)
-        if length is not None and length < new.stat().st_size:
-            os.truncate(new, length)
 
     def assemble(self, target: str, head: bytes, parts: Sequence[FilePart], tail: bytes) -> None:
         """Create a file of some bytes, then parts of other files, then more bytes.

@@ -1,20 +1,13 @@
-"""Listings and copies of directories that one statement makes."""
+"""Listings of directories that one statement makes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from acidsql.format.names import STAGING_PREFIX
-from acidsql.storage.directory import Listing, child
+from acidsql.format.names import SIDE_FILE_SUFFIX
+from acidsql.storage.directory import Listing
 from acidsql.storage.readable_files import DeletableFiles, ObjectTrees
-
-
-class Copy(NamedTuple):
-    """Directory for a copy; ``is_new`` is true as long as it is empty."""
-
-    path: str
-    is_new: bool
 
 
 class Listings:
@@ -22,17 +15,13 @@ class Listings:
 
     Args:
         txn_id: the statement's transaction; None if its plan is not executed.
-        label: begins the names of its copies, where several statements have one transaction.
     """
 
-    def __init__(self, files: DeletableFiles, txn_id: int | None, label: str = "") -> None:
+    def __init__(self, files: DeletableFiles, txn_id: int | None) -> None:
         self._files = files
         self._txn_id = txn_id
-        self._label = label
         self._known: dict[str, Listing] = {}
         self._trees: set[str] = set()
-        self._copies: dict[str, str] = {}
-        self._staging: set[str] = set()
 
     @property
     def txn_id(self) -> int | None:
@@ -88,36 +77,18 @@ class Listings:
             return False
         return path in self._trees or any(above in self._trees for above in _above(path))
 
-    def copy_of(self, path: str, table: str) -> Copy | None:
-        """Return the directory for the statement's copy of a directory, which is deleted after it.
-
-        Args:
-            path: the directory.
-            table: the location of its table.
-
-        Returns:
-            A directory in the table's staging, which readers ignore; None if the statement is not
-                executed.
+    def bound(self, path: str, lengths: Mapping[str, int]) -> None:
+        """Have files of a directory end at some lengths in bytes, beyond which they are still
+        written, and forget the side files that note the lengths.
         """
-        if self._txn_id is None:
-            return None
-        is_new = path not in self._copies
-        if is_new:
-            staging = child(table, f"{STAGING_PREFIX}{self._txn_id}")
-            self._staging.add(staging)
-            self._copies[path] = child(staging, f"{self._label}copy_{len(self._copies)}")
-        return Copy(self._copies[path], is_new)
-
-    @property
-    def has_copies(self) -> bool:
-        """Whether there is a directory for copies."""
-        return bool(self._staging)
-
-    def delete_copies(self) -> None:
-        """Delete all copies."""
-        for staging in self._staging:
-            self._files.delete(staging)
-        self._staging.clear()
+        listing = self.get(path)
+        files = {
+            name: version._replace(size=lengths.get(name, version.size))
+            for name, version in listing.files.items()
+            if not name.endswith(SIDE_FILE_SUFFIX)
+        }
+        names = tuple(name for name in listing.names if not name.endswith(SIDE_FILE_SUFFIX))
+        self._known[path] = replace(listing, names=names, files=files)
 
 
 def _above(path: str) -> Iterator[str]:

@@ -111,6 +111,7 @@ def file_relation(
             rows=statistics[1],
             zone=zone,
             deleted_rows=deleted,
+            is_whole=all(file.visible is None and not file.deletes for file in files),
         ),
     )
 

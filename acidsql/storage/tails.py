@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Protocol, TypeVar
 
 import pyarrow as pa
@@ -88,10 +89,9 @@ class TailCache:
         return shared
 
     def tail(self, path: str, version: FileVersion) -> OrcTail:
-        """Return the tail of a published file."""
-        # Another client may append to a file where that is possible.
-        size = version.size if self._files.object_store(path) else None
-        return self._known.get((path, version), lambda: read_tail(self._files, path, size))
+        """Return the tail of a published file, or of its complete part if it is still written."""
+        read = partial(read_tail, self._files, path, version.size)
+        return self._known.get((path, version), read)
 
 
 class TailSource(Protocol):

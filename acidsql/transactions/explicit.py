@@ -84,7 +84,6 @@ class ExplicitTransaction:
         txns: transactions that all of its statements see.
         read_only: whether it may not write.
         owner: thread or connection whose statements belong to it.
-        copies: deletes what its queries have copied, when the lease ends.
         writes: what the statements that succeeded did to their tables, in their order.
         written: what they wrote, by the full name of a table.
         changes: of the catalog by these statements.
@@ -105,7 +104,6 @@ class ExplicitTransaction:
     txns: ValidTxnList
     read_only: bool
     owner: Owner
-    copies: ExitStack
     writes: list[WriteTransaction] = field(default_factory=list)
     written: dict[str, Written] = field(default_factory=dict)
     changes: list[CatalogChange] = field(default_factory=list)
@@ -144,14 +142,8 @@ class ExplicitTransaction:
         with self._mutex:
             self.require_open()
             current().txn_id = self.txn_id
-            self._number += 1
-            listings = Listings(self.session.files, self.lease.txn_id, f"{self._number}_")
-            try:
-                with self.session.leases.resumed(self.lease):
-                    yield listings
-            finally:
-                if listings.has_copies:
-                    self.copies.callback(listings.delete_copies)
+            with self.session.leases.resumed(self.lease):
+                yield Listings(self.session.files, self.lease.txn_id)
 
     @contextmanager
     def statement(self, intents: Sequence[WriteIntent]) -> Iterator[OpenedTransaction]:

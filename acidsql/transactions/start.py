@@ -30,8 +30,7 @@ def start(session: AcidSession, *, read_only: bool) -> ExplicitTransaction:
     with DeferredSignals(), ExitStack() as undo, phase(Phase.BEGIN):
         # The lease is the older transaction: cleaners wait for it as long as a DataFrame reads.
         lease_id = metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
-        copies = ExitStack()
-        lease = leases.begin(lease_id, copies.close, of_statement=False)
+        lease = leases.begin(lease_id, of_statement=False)
         undo.callback(leases.end_statement, lease, kept=False)
         session.heartbeater.add(lease_id, owner_thread())
         txn_id = lease_id
@@ -50,7 +49,6 @@ def start(session: AcidSession, *, read_only: bool) -> ExplicitTransaction:
             txns=metastore.valid_txns(txn_id),
             read_only=read_only,
             owner=owner_thread(),
-            copies=copies,
         )
         if open_transactions.enter(started):
             session.at_close.callback(_roll_back_all, session)

@@ -427,7 +427,7 @@ def write_transactions(
         transaction = begun.transaction
         listings = Listings(session.files, transaction.txn_id)
         writes: list[WriteTransaction] = []
-        transaction.at_end.callback(_delete_staging, session, writes, listings)
+        transaction.at_end.callback(_delete_staging, session, writes)
         for intent in intents:
             writes.append(_open(intent, begun, listings))
             current().note_write_id(intent.words, writes[-1].table.full_name, writes[-1].write_id)
@@ -456,9 +456,7 @@ def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> 
     )
 
 
-def _delete_staging(
-    session: AcidSession, writes: Sequence[WriteTransaction], listings: Listings
-) -> None:
+def _delete_staging(session: AcidSession, writes: Sequence[WriteTransaction]) -> None:
     """Delete the staging directories.
 
     What became of the transaction is known by now, and an error here would hide it: it is logged,
@@ -467,6 +465,5 @@ def _delete_staging(
     try:
         for write in writes:
             delete_staging(session.files, write.staging)
-        listings.delete_copies()
     except (AcidSqlError, OSError):
         logger.exception("staging of %s could not be deleted", [w.staging.path for w in writes])

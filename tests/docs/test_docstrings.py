@@ -95,7 +95,7 @@ def test_names_that_do_not_exist_are_found() -> None:
         "ValidWriteIdList.is_valid",
         "acidsql.sql",
         "bridge.job_errors",
-        "bridge.row_filters.guard",
+        "bridge.conditions.condition_of",
         "planning.plan_requirements",
         "scan.plan.scan",
     ],

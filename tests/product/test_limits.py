@@ -262,9 +262,12 @@ _LIMITS = {
         _create("", "(x timestamp_ntz)"): "UNSUPPORTED_DATATYPE",
         _create("", "(x interval day)"): "UNSUPPORTED_DATATYPE",
     },
-    "writing a column that has a map with dates in its keys, to ORC: Spark's writer leaves one "
-    "entry of several; reading and `DELETE` work, compaction is refused": {
-        f"CREATE TABLE new {ACID} AS SELECT map(DATE'2024-01-01', 1) AS m": "UNSUPPORTED_DATATYPE"
+    "writing a column that has a map with dates in its keys to an insert-only table stored as ORC: "
+    "Spark's writer leaves one entry of several; reading works, compaction is refused": {
+        "CREATE TABLE new STORED AS ORC TBLPROPERTIES ('transactional'='true', "
+        "'transactional_properties'='insert_only') AS SELECT map(DATE'2024-01-01', 1) AS m": (
+            "UNSUPPORTED_DATATYPE"
+        )
     },
     "window functions, aggregates and generators in `SET`, `VALUES`, `WHERE`, `ON` and `WHEN` of "
     "`UPDATE`, `DELETE` and `MERGE`": {

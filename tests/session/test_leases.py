@@ -48,7 +48,7 @@ def leases(metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def begun(leases: Leases, metastore: EmbeddedMetastore) -> Lease:
     txn_id = metastore.open_txn("ann", "host", TxnType.READ_ONLY)
-    return leases.begin(txn_id, lambda: None)
+    return leases.begin(txn_id)
 
 
 @pytest.mark.parametrize("end", ["prune", "release"])

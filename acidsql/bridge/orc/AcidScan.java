@@ -8,6 +8,7 @@ import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.FieldReference;
 import org.apache.spark.sql.connector.expressions.LiteralValue;
 import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -15,6 +16,7 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
@@ -30,20 +32,26 @@ final class AcidScan
   private final AcidTable table;
   private final StructType required;
   private final Predicate[] pushed;
+  private final Aggregates aggregates; // null if rows are read
   private Predicate[] atRunTime = new Predicate[0];
 
-  AcidScan(AcidTable table, StructType required, Predicate[] pushed) {
+  AcidScan(AcidTable table, StructType required, Predicate[] pushed, Aggregates aggregates) {
     this.table = table;
     this.required = required;
     this.pushed = pushed;
+    this.aggregates = aggregates;
   }
 
   /** Collects what Spark tells of a query. */
   static final class Builder
-      implements ScanBuilder, SupportsPushDownRequiredColumns, SupportsPushDownV2Filters {
+      implements ScanBuilder,
+          SupportsPushDownRequiredColumns,
+          SupportsPushDownV2Filters,
+          SupportsPushDownAggregates {
     private final AcidTable table;
     private StructType required;
     private Predicate[] pushed = new Predicate[0];
+    private Aggregates aggregates;
 
     Builder(AcidTable table) {
       this.table = table;
@@ -64,17 +72,24 @@ final class AcidScan
       return pushed;
     }
 
+    /** Takes aggregates of all rows, which Spark merges: each task returns those of its files. */
+    public boolean pushAggregation(Aggregation wanted) {
+      aggregates = table.isWhole && pushed.length == 0 ? Aggregates.of(table, wanted) : null;
+      return aggregates != null;
+    }
+
     public Scan build() {
-      return new AcidScan(table, required, pushed);
+      return new AcidScan(table, required, pushed, aggregates);
     }
   }
 
   public StructType readSchema() {
-    return required;
+    return aggregates == null ? required : aggregates.result;
   }
 
   public String description() {
-    return table.name() + " " + required.catalogString() + " " + Arrays.toString(pushed);
+    String of = aggregates == null ? "" : "statistics of the files: ";
+    return table.name() + " " + of + readSchema().catalogString() + " " + Arrays.toString(pushed);
   }
 
   public Batch toBatch() {
@@ -83,13 +98,15 @@ final class AcidScan
 
   /** Has Spark ask for the partitions when it runs the query, and not to plan it. */
   public Scan.ColumnarSupportMode columnarSupportMode() {
-    return Scan.ColumnarSupportMode.SUPPORTED;
+    return aggregates == null
+        ? Scan.ColumnarSupportMode.SUPPORTED
+        : Scan.ColumnarSupportMode.UNSUPPORTED;
   }
 
   public NamedReference[] filterAttributes() {
     List found = new ArrayList();
     String[] names = table.partitionSchema.fieldNames();
-    for (int i = 0; i < names.length; i++) {
+    for (int i = 0; aggregates == null && i < names.length; i++) {
       if (Arrays.asList(required.fieldNames()).contains(names[i])) {
         found.add(FieldReference.column(names[i]));
       }
@@ -140,7 +157,10 @@ final class AcidScan
       if (answer instanceof RuntimeException) {
         throw (RuntimeException) answer;
       }
-      return Splits.decode((byte[]) answer, table.partitions());
+      InputPartition[] found = Splits.decode((byte[]) answer, table.partitions());
+      // Aggregates of no rows are a row, too.
+      boolean isEmpty = found.length == 0 && aggregates != null;
+      return isEmpty ? new InputPartition[] {new Splits.Task(new Splits.Part[0])} : found;
     } catch (java.io.IOException error) {
       throw new IllegalStateException(error);
     }
@@ -212,8 +232,11 @@ final class AcidScan
   }
 
   public PartitionReaderFactory createReaderFactory() {
-    ReadPlan plan = new ReadPlan(table, required, pushed);
-    return new AcidReader.Factory(plan, table.newConfiguration());
+    StructType columns = aggregates == null ? required : aggregates.columns;
+    ReadPlan plan = new ReadPlan(table, columns, pushed);
+    return aggregates == null
+        ? (PartitionReaderFactory) new AcidReader.Factory(plan, table.newConfiguration())
+        : new AggregateReader.Factory(plan, aggregates, table.newConfiguration());
   }
 
   /** Of two equal scans Spark runs one. */
@@ -223,11 +246,11 @@ final class AcidScan
     }
     AcidScan scan = (AcidScan) other;
     return table.equals(scan.table)
-        && required.equals(scan.required)
+        && readSchema().equals(scan.readSchema())
         && Arrays.equals(pushed, scan.pushed);
   }
 
   public int hashCode() {
-    return (table.hashCode() * 31 + required.hashCode()) * 31 + Arrays.hashCode(pushed);
+    return (table.hashCode() * 31 + readSchema().hashCode()) * 31 + Arrays.hashCode(pushed);
   }
 }

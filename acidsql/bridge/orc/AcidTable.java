@@ -65,6 +65,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   final int batchRows;
   final int deletedRows; // HIDDEN, SHOWN or ALONE
   final boolean filtersRows;
+  final boolean isWhole; // whether all rows of the files count
   private final String name;
   private final String key;
   private final StructType schema;
@@ -84,7 +85,8 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
    * @param planner is given a request, see AcidScan, and returns what Splits decodes
    * @param statistics bytes and rows of the table
    * @param zone time zone of the session
-   * @param options rows of a batch; what becomes of deleted rows; 1 if ORC filters rows
+   * @param options rows of a batch; what becomes of deleted rows; 1 if ORC filters rows; 1 if all
+   *     rows of the files count, so that their statistics tell of them
    */
   public AcidTable(
       String name,
@@ -109,6 +111,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     this.batchRows = (int) options[0];
     this.deletedRows = (int) options[1];
     this.filtersRows = options[2] == 1;
+    this.isWhole = options[3] == 1;
     this.conf = conf;
     this.context = context;
     StructType read = (StructType) CharVarcharUtils.replaceCharVarcharWithString(declared);

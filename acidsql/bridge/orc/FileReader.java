@@ -51,7 +51,8 @@ final class FileReader implements SearchArguments.KnownColumns {
   private final int[] columns; // by position in the file, position in the table or -1
   private final int[] places; // by position in the table, position in the file or -1
   private final Reader reader;
-  private RecordReader rows;
+  private final Reader.Options options;
+  private RecordReader rows; // null until the first batch is read
   private final VectorizedRowBatch batch;
   private final ColumnVector[] vectors; // of the columns of the table, by position
   private final Columns.Rows counted = new Columns.Rows();
@@ -119,7 +120,7 @@ final class FileReader implements SearchArguments.KnownColumns {
         batch.cols = vectors;
       }
       shown = new ColumnarBatch(shownColumns(moments));
-      Reader.Options options =
+      options =
           reader
               .options()
               .schema(read)
@@ -137,7 +138,6 @@ final class FileReader implements SearchArguments.KnownColumns {
         boolean isFiltered = plan.filtersRows && reader.getRowIndexStride() > 0;
         options.allowSARGToFilter(isFiltered).useSelected(isFiltered);
       }
-      rows = reader.rows(options);
     } catch (Exception error) {
       reader.close();
       throw error;
@@ -388,6 +388,9 @@ final class FileReader implements SearchArguments.KnownColumns {
 
   /** Reads the next batch with rows that count; returns null at the end. */
   ColumnarBatch next() throws Exception {
+    if (rows == null) {
+      rows = reader.rows(options);
+    }
     while (deleted != null || plan.deletedRows != AcidTable.ALONE) {
       long first = isEvents || !needsIds ? 0 : part.firstRowId + rows.getRowNumber();
       batch.size = 0;
@@ -470,6 +473,31 @@ final class FileReader implements SearchArguments.KnownColumns {
   }
 
   // ---- What is known of the file
+
+  long numberOfRows() {
+    return reader.getNumberOfRows();
+  }
+
+  /** Returns whether a required column has the same value in all rows, or NULL. */
+  boolean isConstant(int column) {
+    int position = plan.positions[column];
+    return position >= plan.dataColumns || places[position] < 0;
+  }
+
+  Object constant(int column) {
+    int position = plan.positions[column];
+    return position < plan.dataColumns ? null : part.partition[position - plan.dataColumns];
+  }
+
+  /** Returns the statistics of a required column, or null if it has another type in the file. */
+  ColumnStatistics statisticsOf(int column) {
+    int position = plan.positions[column];
+    TypeDescription inFile = (TypeDescription) fileTypes.get(places[position]);
+    DataType type = plan.declared.fields()[position].dataType();
+    ColumnStatistics[] known = reader.getStatistics();
+    boolean isKnown = inFile.getId() < known.length;
+    return isKnown && Vectors.isSame(Vectors.orcType(type), inFile) ? known[inFile.getId()] : null;
+  }
 
   /** Returns ranges of the row ids in the part of the file, from its statistics. */
   private DeleteEvents.KeyRange keyRange() throws IOException {
