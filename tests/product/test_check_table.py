@@ -192,7 +192,7 @@ def test_nothing_is_wrong_with_what_statements_write(lab: Lab, shape: str) -> No
 @pytest.mark.repeated
 @pytest.mark.parametrize("file_format", ["ORC", "PARQUET", "TEXTFILE"])
 def test_nothing_is_wrong_with_insert_only_tables(lab: Lab, file_format: str) -> None:
-    table = f"only_{file_format.lower()}"
+    table = f"checked_{file_format.lower()}"
     lab.sql(
         f"CREATE TABLE {table} (id INT) STORED AS {file_format} TBLPROPERTIES "
         "('transactional'='true', 'transactional_properties'='insert_only')"

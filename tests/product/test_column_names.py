@@ -202,7 +202,7 @@ def test_readers_and_writers_without_spark(lab: Lab) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["PARQUET", "ORC", "TEXTFILE"])
 def test_insert_only_tables(lab: Lab, form: str) -> None:
-    name = f"only_{form}"
+    name = f"names_of_{form}"
     lab.sql(f"DROP TABLE IF EXISTS {name}")
     lab.sql(
         f"CREATE TABLE {name} (Id INT, `Full Name` STRING) PARTITIONED BY (Day STRING) "
