@@ -14,6 +14,8 @@ from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_
 from acidsql.bridge.plans import java_frame, logical_plan
 
 _PACKAGE = "writer"
+# Columns of an event before ``row``.
+_EVENT_COLUMNS = 5
 
 
 class WrittenFile(NamedTuple):
@@ -58,7 +60,10 @@ class Layout:
     """Layout of the events of a write job in files.
 
     The columns of the job's rows are the first five of an event, those of the table, the name of
-    the target, the values that tell the directory as text, and the number of the bucket.
+    the target, the values that tell the directory as text, and the number of the bucket. The name
+    of a target begins with what its events do: ``i`` if they are new rows, ``d`` or another letter
+    if they have the keys of rows that are gone, ``u`` if they are both; the files of these have the
+    names with ``i`` and ``d``.
 
     Attributes:
         only: the target of all events; then their rows have no column with its name.
@@ -66,12 +71,15 @@ class Layout:
             with the bucket property of bucket 0.
         values: number of values that tell the directory.
         is_bucketed: whether rows have the number of their bucket; else it is that of the task.
+        stages_keys: whether the keys of rows that are gone go into a file for each target, in any
+            order and of all directories.
     """
 
     only: str | None
     inserting: Mapping[str, int]
     values: int = 0
     is_bucketed: bool = False
+    stages_keys: bool = False
 
 
 def write_bucket_files(
@@ -80,7 +88,8 @@ def write_bucket_files(
     """Write events by a job.
 
     Args:
-        rows: sorted in each task so that the events of one file come one after the other.
+        rows: sorted in each task so that the events of one directory and bucket come one after the
+            other; keys that are staged may come anywhere.
         place: directory for the files, whose names tell nothing.
         write_id: of new rows.
         schema: of the files.
@@ -98,6 +107,7 @@ def write_bucket_files(
         "BucketLayout",
         place,
         _orc_schema(spark, schema.events),
+        _orc_schema(spark, StructType(schema.events.fields[:_EVENT_COLUMNS])),
         java_type(spark, schema.columns),
         _configuration(spark, schema.options),
         write_id,
@@ -106,6 +116,7 @@ def write_bucket_files(
         properties,
         layout.values,
         layout.is_bucketed,
+        layout.stages_keys,
     )
     write = new_object(spark, _PACKAGE, "BucketWrite", java_layout)
     none = scala_object(spark, "scala.None")

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
 from acidsql.commands.partition_normalization import as_spelled, usual
@@ -17,7 +17,7 @@ from acidsql.insert_only.write import finalize_insert_only
 from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
-from acidsql.schema.acid_file import KEYS, event_schema
+from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS, event_schema
 from acidsql.schema.columns import data_schema, file_schema, has_timestamp, partition_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
@@ -35,6 +35,7 @@ from acidsql.storage.staging import (
     Target,
     fields_sql,
     named_sql,
+    old_part_columns,
     part_columns,
     partition_text,
     write_events,
@@ -98,6 +99,12 @@ class WriteSchema:
         texts = [partition_text(value, field) for value, field in pairs]
         return dict(zip(part_columns(self.table), texts, strict=True))
 
+    def old_texts(self) -> dict[str, str]:
+        """Return SQL of the partition values as text of rows whose row ids events have."""
+        names = old_part_columns(self.table)
+        pairs = zip(names, self.partitions.fields, strict=True)
+        return {name: partition_text(name, field) for name, field in pairs}
+
     def current_parts(self) -> list[str]:
         """Return the table's own partition columns, as SQL."""
         return [quote(f.name) for f in self.partitions.fields]
@@ -151,27 +158,49 @@ def delete_event(
     """Build the event that deletes a row, as SQL of its columns by name.
 
     Args:
+        shape: of the table.
+        statement_id: of the event.
         row_id: SQL of the row id.
         parts: SQL of the typed values of its partition.
     """
-    return _keyed(shape, Target(deletes=True, statement_id=statement_id).name, row_id, parts)
+    target = Target(deletes=True, statement_id=statement_id).name
+    return _event(shape, target, _keys(row_id), _nothing(shape), parts, "0")
 
 
 def check_event(shape: WriteSchema, row_id: str, parts: Sequence[str]) -> dict[str, str]:
     """Build an event that only reports a matched row, for the cardinality check of MERGE."""
-    return _keyed(shape, CHECK_TARGET, row_id, parts)
+    return _event(shape, CHECK_TARGET, _keys(row_id), _nothing(shape), parts, "0")
 
 
-def _keyed(shape: WriteSchema, target: str, row_id: str, parts: Sequence[str]) -> dict[str, str]:
-    spark = shape.session.spark
-    keys = {
-        "operation": str(_DELETE),
-        "originalTransaction": f"{row_id}.writeid",
-        "bucket": f"{row_id}.bucketid",
-        "rowId": f"{row_id}.rowid",
-    }
-    nothing = [f"CAST(NULL AS {bridge.type_sql(spark, f.dataType)})" for f in shape.row.fields]
-    return _event(shape, target, keys, nothing, parts, "0")
+def update_event(
+    shape: WriteSchema,
+    statement_id: int,
+    row_id: str,
+    parts: Sequence[str],
+    values: Sequence[str],
+    bucket: str,
+) -> dict[str, str]:
+    """Build the event that deletes a row and is the new one, as SQL of its columns by name.
+
+    The arguments are those of ``delete_event`` and ``insert_event``.
+    """
+    target = Target(deletes=False, statement_id=statement_id).update_name
+    return _event(shape, target, _keys(row_id), values, parts, bucket)
+
+
+def _keys(row_id: str) -> dict[str, str]:
+    fields = zip(KEYS, ROW_ID_FIELDS, strict=True)
+    return {"operation": str(_DELETE), **{key: f"{row_id}.{field}" for key, field in fields}}
+
+
+def _nulls(spark: SparkSession, fields: Sequence[StructField]) -> list[str]:
+    """Return SQL of a NULL of the type of each field."""
+    return [f"CAST(NULL AS {bridge.type_sql(spark, field.dataType)})" for field in fields]
+
+
+def _nothing(shape: WriteSchema) -> list[str]:
+    """Return SQL of the values of an event without a new row."""
+    return _nulls(shape.session.spark, [*shape.row.fields, *shape.partitions.fields])
 
 
 def insert_event(
@@ -184,9 +213,9 @@ def insert_event(
         bucket: SQL of the bucket id.
     """
     keys = {name: NEW_ROW[name] for name in ("operation", *KEYS)}
-    stored = len(shape.data.fields)
     target = Target(deletes=False, statement_id=statement_id).name
-    return _event(shape, target, keys, values[:stored], values[stored:], bucket)
+    nowhere = _nulls(shape.session.spark, shape.partitions.fields)
+    return _event(shape, target, keys, values, nowhere, bucket)
 
 
 def insert_events(shape: WriteSchema, rows: DataFrame) -> DataFrame:
@@ -204,13 +233,22 @@ def _event(
     shape: WriteSchema,
     target: str,
     keys: dict[str, str],
-    row: Sequence[str],
-    parts: Sequence[str],
+    values: Sequence[str],
+    old_parts: Sequence[str],
     bucket: str,
 ) -> dict[str, str]:
-    placed = dict(zip(part_columns(shape.table), parts, strict=True))
+    stored = len(shape.data.fields)
+    placed = dict(zip(part_columns(shape.table), values[stored:], strict=True))
+    old = dict(zip(old_part_columns(shape.table), old_parts, strict=True))
     buckets = {BUCKET_COLUMN: bucket} if shape.table.num_buckets else {}
-    return {**keys, **fields_sql(row), **placed, **buckets, TARGET: f"'{target}'"}
+    return {
+        **keys,
+        **fields_sql(values[:stored]),
+        **placed,
+        **old,
+        **buckets,
+        TARGET: f"'{target}'",
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +302,7 @@ def write(
     inserting: Sequence[int],
     *,
     seen: StatementSnapshot,
+    only: str | None = None,
     duplicate_keys: DuplicateKeys = DuplicateKeys.NEVER,
     likely: int | None = None,
 ) -> WriteResult:
@@ -272,6 +311,7 @@ def write(
     Args:
         events: columns of an event except ``currentTransaction``, with typed partition values.
         inserting: statement ids that add rows.
+        only: name of the one target of all events, if it is known.
         seen: snapshot from which the statement read.
         duplicate_keys: whether the events may delete a row id twice, and what follows if they do.
         likely: see ``stage_on_driver``.
@@ -284,7 +324,7 @@ def write(
         keys = stage_on_driver(events, *place, rows, read, likely)
         places = _places(shape, seen) if keys is None else None
         if keys is None:
-            write_events(events, *place, rows, places=places)
+            write_events(events, *place, rows, only, places)
     return finish(transaction, shape, keys, seen, duplicate_keys, places)
 
 
@@ -298,7 +338,7 @@ def delete(
         places = _places(shape, seen) if keys is None else None
         if keys is None:
             place = transaction.staging, shape.table, transaction.write_id
-            only = Target(deletes=True, statement_id=0)
+            only = Target(deletes=True, statement_id=0).name
             write_events(events, *place, [], only, places)
     return finish(transaction, shape, keys, seen, places=places)
 
@@ -328,12 +368,12 @@ def stage(
     events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
     if not few or stage_on_driver(events, *place, [target]) is None:
-        write_events(events, *place, [target], target)
+        write_events(events, *place, [target], target.name)
 
 
 def _with_texts(shape: WriteSchema, events: DataFrame) -> DataFrame:
     """Replace the partition values of events by their texts."""
-    texts = shape.texts(part_columns(shape.table))
+    texts = {**shape.texts(part_columns(shape.table)), **shape.old_texts()}
     return events.withColumns({n: F.expr(t) for n, t in texts.items()}) if texts else events
 
 

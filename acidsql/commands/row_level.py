@@ -24,7 +24,7 @@ from acidsql.schema.acid_file import ROW_ID_COLUMN
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.storage.finalize import DuplicateKeys
-from acidsql.storage.staging import named_sql
+from acidsql.storage.staging import Target, named_sql
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.transactions.write_intent import WriteIntent, change_intent
@@ -57,7 +57,8 @@ def update(session: AcidSession, table: Table, text: str) -> DataFrame:
         if not prepared.is_current(session, shape.table):
             prepared = prepared_change(session, shape.table, text, bridge.analyze_update, seen)
         staged = planned(update_events, shape, seen, prepared)
-        outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
+        only = Target(deletes=False, statement_id=0).update_name
+        outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen, only=only)
         updated = outcome.events(deletes=True)
         gone = outcome.changed(Operation.UPDATE, deletes=True)
         changed = [gone, outcome.changed(Operation.INSERT, deletes=False)]
@@ -117,11 +118,8 @@ def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
     rows = bridge.codegen_barrier(
         bridge.update_rows(spark, plan, dict(zip(columns, values, strict=True)))
     )
-    made = [
-        events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts()),
-        events.insert_event(shape, 0, values, bucket),
-    ]
-    return bridge.select(_exploded(shape.stored(rows, values, bucket), _array(made)), "e.*")
+    event = events.update_event(shape, 0, ROW_ID_COLUMN, shape.current_parts(), values, bucket)
+    return bridge.select(shape.stored(rows, values, bucket), *named_sql(event))
 
 
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
@@ -216,8 +214,7 @@ def likely_events(pieces: bridge.MergePlan, sides: Sides) -> int | None:
     """
     if pieces.not_matched_by_source:
         return None
-    rows = bridge.largest_number_of_rows(sides.source)
-    return None if rows is None else 2 * rows
+    return bridge.largest_number_of_rows(sides.source)
 
 
 def clauses_of(pieces: bridge.MergePlan) -> list[bridge.Clause]:
@@ -259,25 +256,20 @@ def merge_events(
     return _merge_events(shape, pieces, sides, _joined(pieces, sides))
 
 
-def _array(made: Sequence[dict[str, str]]) -> str:
-    """Return SQL of an array of events."""
-    pairs = [", ".join(f"'{name}', {value}" for name, value in event.items()) for event in made]
-    structs = [f"named_struct({fields})" for fields in pairs]
-    return f"array({', '.join(structs)})"
-
-
-def _exploded(rows: DataFrame, made: str) -> DataFrame:
-    """Turn the array of events of each row into rows, with an event in the column ``e``; a null
-    array gives a row with a null event.
-
-    The array is made in a projection of its own, where Spark allows correlated subqueries. For a
-    plain ``explode`` Spark would push its "not empty" filter below the projection, and make the
-    array twice.
+def _of_clause(clause: str, made: Sequence[dict[str, str]]) -> dict[str, str]:
+    """Return the event of the clause that acts on a row, as SQL of its columns by name.
 
     Args:
-        made: SQL of an array of events.
+        clause: name of the column with the number of the clause.
+        made: event of each clause, with the same columns.
     """
-    return bridge.select(bridge.select(rows, f"{made} AS events"), "explode_outer(events) AS e")
+    chosen = {}
+    for name in made[0]:
+        values = [event[name] for event in made]
+        cases = " ".join(f"WHEN {number} THEN {value}" for number, value in enumerate(values))
+        is_same = len(set(values)) == 1
+        chosen[name] = values[0] if is_same else f"CASE {clause} {cases} END"
+    return chosen
 
 
 def _value_names(shape: WriteSchema, prefix: str) -> list[str]:
@@ -402,20 +394,21 @@ def _merge_events(
     for number, (_, clause) in enumerate(clauses):
         names = _value_names(shape, f"{prefix}_{number}")
         bucket = f"{prefix}_{number}_bucket"
-        own = []
-        if clause.kind in ("update", "delete"):
-            own.append(events.delete_event(shape, number, row_id, sides.old))
-        if clause.kind in ("update", "insert"):
-            own.append(events.insert_event(shape, number, names, bucket))
-        made.append(own)
+        match clause.kind:
+            case "update":
+                event = events.update_event(shape, number, row_id, sides.old, names, bucket)
+            case "delete":
+                event = events.delete_event(shape, number, row_id, sides.old)
+            case _:
+                event = events.insert_event(shape, number, names, bucket)
+        made.append(event)
     if pieces.matched and not _is_lone_delete(pieces.matched):
         # A match that no clause acts on still counts in the cardinality check.
         conditions.append(in_target & in_source)
-        made.append([events.check_event(shape, row_id, sides.old)])
+        made.append(events.check_event(shape, row_id, sides.old))
     rows = _with_values(shape, sides, rows, conditions, [clause for _, clause in clauses])
-    cases = " ".join(f"WHEN {number} THEN {_array(own)}" for number, own in enumerate(made))
-    exploded = _exploded(rows, f"CASE {clause_column} {cases} END")
-    return bridge.select(exploded.where("e IS NOT NULL"), "e.*")
+    acted = rows.where(f"{clause_column} IS NOT NULL")
+    return bridge.select(acted, *named_sql(_of_clause(clause_column, made)))
 
 
 def _with_values(

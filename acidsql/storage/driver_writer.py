@@ -26,7 +26,7 @@ from acidsql.storage.staging import (
     bucket_file_schema,
     directory_columns,
     event_sql,
-    part_columns,
+    old_part_columns,
     row_types,
 )
 from acidsql.storage.staging_place import StagedFile, StagingPlace
@@ -64,7 +64,7 @@ def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
     most = most_keys(events, table)
     if most is None:
         return None
-    parts = part_columns(table)
+    parts = old_part_columns(table)
     numbered = bridge.select(
         events, TARGET, *KEYS, *parts, f"monotonically_increasing_id() AS {_NUMBER}"
     )
@@ -91,7 +91,7 @@ def most_keys(events: DataFrame, table: Table) -> int | None:
     read = bridge.input_bytes(events)
     if read > limits().driver_read_bytes:
         return None
-    size = _KEY_BYTES + _VALUE_BYTES * len(part_columns(table))
+    size = _KEY_BYTES + _VALUE_BYTES * len(table.partition_columns)
     return max(1, min(limits().driver_events, bridge.rows_per_task(events, read, size)))
 
 
@@ -118,7 +118,7 @@ def group_by_place(found: pa.Table, table: Table) -> Keys:
         found: columns with the name of the target, the parts of the row id, and the values of the
             partition.
     """
-    parts = part_columns(table)
+    parts = old_part_columns(table)
     order = [(name, "ascending") for name in (TARGET, *parts)]
     rows = found.rename_columns([TARGET, *RowId._fields, *parts])
     # Arrow returns groups in no certain order.
@@ -160,32 +160,37 @@ def stage_on_driver(
     most = most_rows(events, partitions)
     if not may_stage_on_driver(events, most, likely):
         return None
-    directories = directory_columns(table)
+    directories = [TARGET, *directory_columns(table)]
+    old = old_part_columns(table)
     columns = event_sql(table, "0L", has_rows=bool(rows))
     # One text, because each value that is fetched is a call into the JVM.
-    told = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *KEYS))
+    told = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *old, *KEYS))
     made = bridge.select(events, *columns, f"concat_ws(chr(0), {told}) AS {_TOLD}")
     with bridge.job_errors():
         found = bridge.local_rows(bridge.limit_per_task(made, most, len(table.columns)))
     if found is None or len(found) >= most:
         return None
-    inserts = {target.name: target for target in rows}
+    inserts = {name: target for target in rows for name in (target.name, target.update_name)}
     keys: dict[Place, list[RowId]] = defaultdict(list)
     files: dict[tuple[Place, int], list[tuple[int, bridge.JavaObject]]] = defaultdict(list)
     # As in a task, one counter runs through all partitions: row ids differ between them.
     numbers: Counter[tuple[str, int]] = Counter()
-    values = slice(1, 1 + len(table.partition_columns))
+    values = slice(1, 1 + len(old))
+    old_values = slice(len(directories), len(directories) + len(old))
     for row in found:
         told_of_row = bridge.text_of(row, len(columns)).split(_NUL)
-        target = told_of_row[0]
-        if len(told_of_row) != len(directories) + len(KEYS):
+        name = told_of_row[0]
+        if len(told_of_row) != len(directories) + len(old) + len(KEYS):
             raise _not_written("a partition value has the character NUL")
-        place = Place(target, tuple(told_of_row[values]))
-        if target in inserts:
+        if name in inserts:
+            target = inserts[name].name
             bucket = int(told_of_row[len(directories) - 1]) if table.num_buckets else 0
+            place = Place(target, tuple(told_of_row[values]))
             files[place, bucket].append((numbers[target, bucket], row))
             numbers[target, bucket] += 1
-        else:
+        if not name.startswith("i"):
+            deleting = f"d{name[1:]}" if name in inserts else name
+            place = Place(deleting, tuple(told_of_row[old_values]))
             keys[place].append(RowId(*map(int, told_of_row[-len(KEYS) :])))
     if files:
         row_columns, named = row_types(made.schema, table)

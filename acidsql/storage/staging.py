@@ -3,17 +3,19 @@
 Events are rows of the first five columns of an ACID file, then the table's columns as
 ``__field_0``, …, and what tells the file of an event:
 
-- ``__target``: its destination: ``i<statement id>`` for rows, ``d<statement id>`` for delete
-  events, ``m`` for row ids that only take part in MERGE's cardinality check;
-- ``__part_0``, …: the values of the partition columns as text, in Hive's form, never null;
+- ``__target``: its destination: ``i<statement id>`` for rows, ``d<statement id>`` for the row ids
+  of deleted rows, ``u<statement id>`` for updates, which are both, ``m`` for row ids that only take
+  part in MERGE's cardinality check;
+- ``__part_0``, …: the values of the partition columns of a row as text, in Hive's form, never null;
+- ``__old_0``, …: those of the row that the row id is of;
 - ``__bucket``, if the table is bucketed: the bucket of a row, 0 of other events.
 
-A file has the rows of one partition. Other events of all partitions are staged together, and in
-place of the write id their ``currentTransaction`` has the ordinal of their partition
-(``DeletePlaces``).
+A file has the rows of one partition. The row ids of all partitions are staged together, in a file
+for each task and statement id, and in place of the write id their ``currentTransaction`` has the
+ordinal of their partition (``DeletePlaces``).
 
-Rows come without ``originalTransaction``, ``bucket`` and ``rowId``, which the writer gives them:
-its own counter numbers them, so it does not matter which plan stands below.
+The keys of new rows are given by the writer: its own counter numbers them, so it does not matter
+which plan stands below.
 """
 
 from __future__ import annotations
@@ -36,9 +38,7 @@ from acidsql.storage.staging_place import StagedFile, StagingPlace
 from acidsql.syntax.lexer import quote
 
 TARGET, PART, BUCKET_COLUMN = "__target", "__part_", "__bucket"
-PLACE_COLUMN = "__place"
-# In place of the partition values of events that are not rows.
-_ANY = "any"
+OLD_PART, PLACE_COLUMN = "__old_", "__place"
 CHECK_TARGET = "m"
 _FIELD = "__field_"
 # Table property with the codec of a table's files.
@@ -72,6 +72,11 @@ class Target:
     def name(self) -> str:
         """Name in staging."""
         return f"{'d' if self.deletes else 'i'}{self.statement_id}"
+
+    @property
+    def update_name(self) -> str:
+        """Name in staging of events that delete a row and are the new one."""
+        return f"u{self.statement_id}"
 
     def bucket_property(self, bucket: int = 0) -> int:
         """Return the bucket property of its rows in a bucket."""
@@ -114,10 +119,17 @@ def part_columns(table: Table) -> list[str]:
     return [f"{PART}{i}" for i in range(len(table.partition_columns))]
 
 
+def old_part_columns(table: Table) -> list[str]:
+    """Return the names of the partition columns of the rows whose row ids events have."""
+    return [f"{OLD_PART}{i}" for i in range(len(table.partition_columns))]
+
+
 def directory_columns(table: Table) -> list[str]:
-    """Return the columns that tell the file of an event, the outermost directory first."""
+    """Return the columns that tell the file of a row, but for the target: the outermost directory
+    first.
+    """
     buckets = [BUCKET_COLUMN] if table.num_buckets else []
-    return [TARGET, *part_columns(table), *buckets]
+    return [*part_columns(table), *buckets]
 
 
 def fields_sql(values: Sequence[str]) -> dict[str, str]:
@@ -162,7 +174,7 @@ def write_events(
     table: Table,
     write_id: int,
     rows: Sequence[Target],
-    only: Target | None = None,
+    only: str | None = None,
     places: DeletePlaces | None = None,
 ) -> None:
     """Write events of any targets and partitions in one job.
@@ -177,54 +189,37 @@ def write_events(
         events: all columns of an event except ``currentTransaction``; those of the table are left
             out if there are no rows.
         rows: the targets that get rows.
-        only: the one target of all events, if it is known; events are then not sorted by target.
-        places: partitions of the events that are not rows, if there are any such events and the
-            table is partitioned.
+        only: name of the one target of all events, if it is known.
+        places: partitions of the rows whose row ids the events have, if there are any and the table
+            is partitioned.
     """
-    directories = directory_columns(table)
-    if only is not None:
-        directories.remove(TARGET)
+    directories = directory_columns(table) if rows else []
     few = bridge.input_bytes(events) <= limits().one_task_bytes
     if few:
         placed = events.coalesce(1)
-    elif table.num_buckets:
+    elif table.num_buckets and rows:
         placed = bridge.computed_once(events).repartition(*directories)
     else:
         once = bridge.computed_once(events)
         placed = bridge.rebalance(once, directories).coalesce(MAX_BUCKET_ID + 1)
     if places is not None:
-        placed = _with_places(placed, table, places, has_rows=bool(rows))
-    if not rows:  # delete events of all partitions and buckets are in one file
-        directories = [name for name in directories if name == TARGET]
+        ordinal = places.ordinal(events.sparkSession, old_part_columns(table))
+        has_old = ~F.col(TARGET).startswith("i")
+        placed = placed.withColumn(PLACE_COLUMN, F.when(has_old, ordinal))
     if directories:
         placed = placed.sortWithinPartitions(*directories)
     place = "0L" if places is None else f"coalesce({PLACE_COLUMN}, 0L)"
-    columns = [*event_sql(table, place, has_rows=bool(rows)), *map(quote, directories)]
+    told = [*([] if only else [TARGET]), *directories]
+    columns = [*event_sql(table, place, has_rows=bool(rows)), *map(quote, told)]
     layout = bridge.Layout(
-        only=only.name if only else None,
+        only=only,
         inserting={target.name: target.bucket_property() for target in rows},
         values=len(part_columns(table)) if rows else 0,
         is_bucketed=bool(table.num_buckets and rows),
+        stages_keys=True,
     )
     written = _write(bridge.select(placed, *columns), staging, table, write_id, layout)
     staging.files.extend(written)
-
-
-def _with_places(
-    events: DataFrame, table: Table, places: DeletePlaces, *, has_rows: bool
-) -> DataFrame:
-    """Add the ordinal of the partition to events that are not rows, and give them one directory.
-
-    Args:
-        has_rows: whether there are rows among the events.
-    """
-    parts = part_columns(table)
-    ordinal = places.ordinal(events.sparkSession, parts)
-    if not has_rows:
-        return events.withColumn(PLACE_COLUMN, ordinal)
-    is_row = F.col(TARGET).startswith("i")
-    own = {name: F.when(is_row, F.col(name)).otherwise(_ANY) for name in parts}
-    return events.withColumns({**own, PLACE_COLUMN: F.when(~is_row, ordinal)})
 
 
 def event_sql(table: Table, place: str, *, has_rows: bool) -> list[str]:

@@ -335,7 +335,7 @@ def test_explain_runs_nothing(pair: Pair) -> None:
     for text, words in {
         "EXPLAIN SELECT * FROM emp JOIN dept ON emp.dept = dept.id": ["Join", "BatchScan"],
         "EXPLAIN EXTENDED SELECT name FROM emp": ["Analyzed Logical Plan", "BatchScan"],
-        "EXPLAIN FORMATTED UPDATE emp SET pay = 0 WHERE id = 1": ["BatchScan", "Generate"],
+        "EXPLAIN FORMATTED UPDATE emp SET pay = 0 WHERE id = 1": ["BatchScan", "operation"],
         "EXPLAIN DELETE FROM emp": ["BatchScan"],
     }.items():
         ((plan,),) = pair.rows(text)

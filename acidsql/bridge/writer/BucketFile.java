@@ -29,7 +29,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
   /** Columns of an event before those of the table. */
   static final int EVENT_COLUMNS = 5;
 
-  private static final int DELETE = 2;
+  static final int DELETE = 2;
 
   private final Writer writer;
   private final VectorizedRowBatch batch;

@@ -11,8 +11,13 @@ import org.apache.spark.util.SerializableConfiguration;
  * of the table, the name of the target, the values that tell the directory, and the bucket.
  */
 public final class BucketLayout implements Serializable {
+  // What the names of targets begin with.
+  static final String INSERT = "i";
+  static final String DELETE = "d";
+  static final String UPDATE = "u"; // the same event deletes a row and is the new one
   final String place;
   final TypeDescription schema;
+  final TypeDescription keySchema;
   final StructType columns;
   final SerializableConfiguration conf;
   final long writeId;
@@ -21,10 +26,12 @@ public final class BucketLayout implements Serializable {
   final int[] properties;
   final int values;
   final boolean isBucketed;
+  final boolean stagesKeys;
 
   /**
    * @param place directory to write to.
    * @param schema of the files.
+   * @param keySchema of files with keys alone.
    * @param columns the table's columns that rows have.
    * @param conf has the settings of ORC's writer.
    * @param writeId of new rows.
@@ -33,10 +40,13 @@ public final class BucketLayout implements Serializable {
    * @param properties bucket property of bucket 0 of each of them.
    * @param values number of values that tell the directory.
    * @param isBucketed whether rows have the number of their bucket; else it is that of the task.
+   * @param stagesKeys whether the keys that events delete go into a file for each target, in any
+   *     order and of all places.
    */
   public BucketLayout(
       String place,
       TypeDescription schema,
+      TypeDescription keySchema,
       StructType columns,
       Configuration conf,
       long writeId,
@@ -44,9 +54,11 @@ public final class BucketLayout implements Serializable {
       String[] inserting,
       int[] properties,
       int values,
-      boolean isBucketed) {
+      boolean isBucketed,
+      boolean stagesKeys) {
     this.place = place;
     this.schema = schema;
+    this.keySchema = keySchema;
     this.columns = columns;
     this.conf = new SerializableConfiguration(conf);
     this.writeId = writeId;
@@ -55,5 +67,6 @@ public final class BucketLayout implements Serializable {
     this.properties = properties;
     this.values = values;
     this.isBucketed = isBucketed;
+    this.stagesKeys = stagesKeys;
   }
 }
