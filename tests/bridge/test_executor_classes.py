@@ -29,6 +29,7 @@ def _texts(_: str) -> Mapping[str, str]:
     return _TEXTS
 
 
+@pytest.mark.slow
 def test_the_sources_of_a_package_are_compiled_together(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

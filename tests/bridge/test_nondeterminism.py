@@ -29,6 +29,7 @@ def drawn(spark: SparkSession) -> Iterator[None]:
     spark.sql("DROP TEMPORARY FUNCTION fails")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -68,6 +68,7 @@ def test_subqueries_are_described(spark: SparkSession) -> None:
     assert not largest.has_fractions
 
 
+@pytest.mark.slow
 def test_long_descriptions_arrive_whole(spark: SparkSession) -> None:
     number = 300
     query = " UNION ALL ".join(

@@ -28,6 +28,7 @@ def ran(shell: InteractiveShell, text: str) -> Any:
     return done.result
 
 
+@pytest.mark.slow
 def test_a_cell_shows_the_rows_of_its_last_statement(shell: InteractiveShell) -> None:
     ran(shell, _PETS)
     changed = "UPDATE pet SET id = 9 WHERE id = 3;\nSELECT * FROM pet ORDER BY id;\n"

@@ -99,6 +99,7 @@ def test_columns_of_every_type_are_stored_as_they_are(lab: Lab) -> None:
     assert table.delete(F.col("`a b`") + F.col("`x.y`") == 3).collect() == [(1, 1)]
 
 
+@pytest.mark.slow
 def test_names_with_dots_backticks_and_braces(lab: Lab) -> None:
     t = lab.create("`a b` int, `{c}` int, `d.e` int, s struct<x: int, `y z`: int>")
     lab.insert(t, "(1, 2, 3, named_struct('x', 4, 'y z', 5))")

@@ -83,6 +83,7 @@ def test_other_columns_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     assert caught.value.condition == "ADOPTED_SCHEMA_MISMATCH"
 
 
+@pytest.mark.slow
 def test_a_table_whose_metastore_was_lost_is_adopted_with_partitions_and_compactions(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -112,6 +112,7 @@ def test_change_keeps_what_it_does_not_say(lab: Lab) -> None:
     assert key.comment == "it's new"
 
 
+@pytest.mark.slow
 def test_comment_default_and_not_null(lab: Lab) -> None:
     t = lab.create("id int, v string", values="(1, 'a')")
     for text in ("COMMENT 'x'", "SET DEFAULT upper('d')", "SET NOT NULL"):

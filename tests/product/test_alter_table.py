@@ -18,6 +18,7 @@ pytestmark = pytest.mark.spark
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
+@pytest.mark.slow
 def test_a_renamed_table_keeps_rows_write_ids_and_compactions(lab: Lab) -> None:
     t = lab.create("v int", partitioned="p int", values="(1, 1), (2, 2)")
     lab.sql(f"UPDATE {t} SET v = 20 WHERE v = 2")

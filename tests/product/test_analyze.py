@@ -37,6 +37,7 @@ def plan_statistics(frame: DataFrame) -> Any:
     return frame._jdf.queryExecution().optimizedPlan().stats()
 
 
+@pytest.mark.slow
 def test_columns(lab: Lab) -> None:
     table = lab.create(COLUMNS, values=VALUES)
     lab.sql(f"ANALYZE TABLE {table} COMPUTE STATISTICS FOR ALL COLUMNS")
@@ -55,6 +56,7 @@ def test_columns(lab: Lab) -> None:
         assert shown == {**dict(zip(names, expected, strict=True)), "histogram": "NULL"}, name
 
 
+@pytest.mark.slow
 def test_a_change_makes_them_out_of_date(lab: Lab) -> None:
     table = lab.create("id INT, v STRING", values="(1, 'a'), (2, 'b'), (3, 'c')")
     assert statistic(lab, table) is None
@@ -75,6 +77,7 @@ def test_a_change_makes_them_out_of_date(lab: Lab) -> None:
     assert statistics_of(lab, table, "id")["max"] == "NULL"
 
 
+@pytest.mark.slow
 def test_partitions(lab: Lab) -> None:
     table = lab.create(
         "id INT", partitioned="p INT, q STRING", values="(1, 1, 'x'), (2, NULL, 'x')"

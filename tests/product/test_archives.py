@@ -30,6 +30,7 @@ def _refused(lab: Lab, text: str) -> str | None:
     return caught.value.getCondition()
 
 
+@pytest.mark.slow
 def test_a_table_without_partitions(lab: Lab, tmp_path: Path) -> None:
     table = lab.create(_COLUMNS, properties={"mine": "1"})
     lab.insert(table, f"(1, {_VALUE}), (2, {_VALUE})")
@@ -61,6 +62,7 @@ def test_a_table_without_partitions(lab: Lab, tmp_path: Path) -> None:
     assert _refused(lab, f"EXPORT TABLE {table} TO '{lab.root(table)}/x'") == "LOCATION_IN_USE"
 
 
+@pytest.mark.slow
 def test_partitions(lab: Lab, tmp_path: Path) -> None:
     table = lab.create("id INT", partitioned="p INT, q STRING")
     lab.insert(table, "(1, 1, 'x/y'), (2, 1, NULL), (3, 2, 'z'), (4, 3, 'gone')")

@@ -66,6 +66,7 @@ def test_values_that_are_spelled_in_another_way(lab: Lab, value: str, directory:
     assert sorted(path.name for path in lab.root(t).parent.iterdir()) == above
 
 
+@pytest.mark.slow
 @pytest.mark.sample("NUL")
 @pytest.mark.parametrize("value", NO_VALUES.values(), ids=NO_VALUES)
 def test_values_that_no_directory_can_have(lab: Lab, value: str) -> None:

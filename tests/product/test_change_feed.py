@@ -131,6 +131,7 @@ def test_checkpoints_lose_nothing_when_a_later_write_id_commits_first(
     assert condition(lab, f"SELECT * FROM table_changes('{t}', 2, 3)") == "INVALID_CHANGE_RANGE"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [4_000_000, pytest.param(0, marks=pytest.mark.repeated)])
 def test_an_old_row_that_is_lost_is_an_error(
     lab: Lab, numbers: int, monkeypatch: pytest.MonkeyPatch

@@ -73,6 +73,7 @@ def test_a_table_of_spark_keeps_its_files_and_is_changed(lab: Lab, plain: str) -
     assert described["v"][2] == "x"
 
 
+@pytest.mark.slow
 def test_partitions_are_those_that_spark_knew(lab: Lab, plain: str) -> None:
     lab.sql(f"CREATE TABLE {plain} (id INT, p STRING, q DATE) USING orc PARTITIONED BY (p, q)")
     lab.sql(

@@ -150,6 +150,7 @@ def test_a_table_with_rows_is_no_target(lab: Lab, tmp_path: Path) -> None:
     lab.sql(f"DROP TABLE IF EXISTS {CONVERSIONS}")
 
 
+@pytest.mark.slow
 def test_an_export_is_one_version_and_is_compared(lab: Lab, tmp_path: Path) -> None:
     t = lab.create("id INT, v CHAR(3)", partitioned="p STRING", values="(1, 'a', '01')")
     lab.sql(f"UPDATE {t} SET v = 'b'")

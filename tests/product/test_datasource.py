@@ -133,6 +133,7 @@ def check_queries(lab: Lab) -> None:
     spark.catalog.dropTempView(view)
 
 
+@pytest.mark.slow
 def test_each_query_has_its_own_snapshot_and_filters(registered: Lab) -> None:
     lab = registered
     before = lab.spark.conf.get(KEPT, None)

@@ -175,6 +175,7 @@ def test_create_table(on: Lab) -> None:
 class TestStatements:
     """Tests of the methods that run statements."""
 
+    @pytest.mark.slow
     def test_tables(self, on: Lab) -> None:
         catalog = on.spark.catalog
         on.insert("pet", "(1, 'Rex', DATE '2024-01-01'), (2, 'Tom', DATE '2024-01-02')")

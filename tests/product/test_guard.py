@@ -41,6 +41,7 @@ WRITING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("below", ["", "/delta_0000001_0000001_0000", "/new", "/.."])
 def test_directories_of_acid_tables_are_not_written_by_others(lab: Lab, below: str) -> None:

@@ -103,6 +103,7 @@ def test_a_frame_of_rows_can_be_filtered_by_columns_that_it_does_not_show(lab: L
     assert lab.frame(f"SELECT 1 AS one FROM {t}").where("id > 1").count() == 2
 
 
+@pytest.mark.slow
 def test_a_change_may_depend_on_a_count(lab: Lab) -> None:
     t = lab.create("id INT, v INT", values="(1, 0), (2, 0)")
     lab.sql(f"UPDATE {t} SET v = (SELECT count(*) FROM {t}) WHERE id = 2")

@@ -92,6 +92,7 @@ def test_overwrites_of_a_partition_each(lab: Lab) -> None:
     assert lab.rows(t) == [(1, "x"), (2, "x"), (9, "z")]
 
 
+@pytest.mark.slow
 def test_all_or_nothing(lab: Lab, before_commit: Callable[[Callable[[], Any]], None]) -> None:
     t, u = lab.create("id int", values="(0)"), lab.create("id int", partitioned="p string")
     before = lab.state(t), lab.state(u)
@@ -111,6 +112,7 @@ def test_all_or_nothing(lab: Lab, before_commit: Callable[[Callable[[], Any]], N
     assert len(lab.rows(u)) == 3
 
 
+@pytest.mark.slow
 def test_what_could_not_be_done_as_one_is_refused(lab: Lab) -> None:
     t = lab.create("id int", partitioned="p string", values="(7, 'x')")
     lab.sql("CREATE TABLE multi_plain (id int) USING orc")

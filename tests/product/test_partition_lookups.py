@@ -90,6 +90,7 @@ def numbers(spark: SparkSession) -> Iterator[str]:
     spark.catalog.dropTempView("numbers_of_days")
 
 
+@pytest.mark.slow
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("query", "partitions"),

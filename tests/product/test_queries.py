@@ -163,6 +163,7 @@ def test_queries_answer_as_over_plain_tables(pair: Pair, topic: str) -> None:
             pair.same(text)
 
 
+@pytest.mark.slow
 def test_order_limit_and_offset(pair: Pair) -> None:
     for text in ORDERED:
         assert pair.same(text, ordered=True), text
@@ -273,6 +274,7 @@ def test_queries_fill_new_tables(pair: Pair) -> None:
     pair.frames("DROP TABLE copy")
 
 
+@pytest.mark.slow
 def test_names_may_be_of_any_script(pair: Pair) -> None:
     acidsql.sql(
         pair.acid, f"CREATE TABLE `gr\u00f6\u00dfe` (`\u540d` STRING, n INT) {TRANSACTIONAL}"

@@ -76,6 +76,7 @@ def test_a_table_that_changes_in_between_is_analysed_again(lab: Lab, other: Lab)
     assert found == [(1, 11, None), (2, 20, None), (3, None, None)]
 
 
+@pytest.mark.slow
 def test_a_statement_is_analysed_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = lab.create("id int, v int")
     lab.sql(f"INSERT INTO {t} VALUES (1, 10), (2, 20)")

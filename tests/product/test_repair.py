@@ -87,6 +87,7 @@ def test_directories_that_are_gone(lab: Lab, written: str) -> None:
     assert lab.rows(written) == [(2, 1, "b/c"), (3, 2, None)]
 
 
+@pytest.mark.slow
 def test_directories_that_are_no_partitions_are_refused(lab: Lab, written: str) -> None:
     for stray, expected in {
         "x=1": "UNEXPECTED_PARTITION_DIRECTORY",

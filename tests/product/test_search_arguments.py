@@ -121,6 +121,7 @@ def answers(lab: Lab, many: str, query: str, condition: str) -> list[list[str]]:
     return [sorted(map(repr, lab.sql(text))) for text in queries]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_nothing_is_missing(lab: Lab, many: str, condition: str) -> None:

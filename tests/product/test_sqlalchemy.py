@@ -28,6 +28,7 @@ def engine(lab: Lab) -> Iterator[sa.Engine]:
     made.dispose()
 
 
+@pytest.mark.slow
 def test_tables_are_made_filled_and_reflected(lab: Lab, engine: sa.Engine) -> None:
     pet = sa.Table(
         "sa_pet",

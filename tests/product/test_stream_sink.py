@@ -100,6 +100,7 @@ def test_changes_are_merged_the_newest_of_each_key(lab: Lab, feed: Feed) -> None
     assert lab.rows(t) == [(1, "w")]
 
 
+@pytest.mark.slow
 def test_a_second_change_of_a_key_is_an_error_without_an_order(lab: Lab, feed: Feed) -> None:
     t = lab.create("id INT, v STRING", values="(1, 'old')")
     feed.add(change(1, "x", 1), change(1, "y", 2))
@@ -147,6 +148,7 @@ def test_a_batch_that_is_repeated_after_a_crash_is_written_once(
     assert [row[0] for row in lab.rows(t)] == [1, 2]
 
 
+@pytest.mark.slow
 def test_one_stream_writes_two_tables(lab: Lab, feed: Feed) -> None:
     one, two = lab.create("id INT, v STRING, n INT, op STRING"), lab.create("id INT, v STRING")
     first = acidsql.sink(one, spark=lab.spark)

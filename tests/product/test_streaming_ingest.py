@@ -69,6 +69,7 @@ def test_an_open_batch_is_read_as_far_as_it_has_committed(lab: Lab, stream: Conn
     assert lab.sql(f"CHECK TABLE {table} FULL") == []
 
 
+@pytest.mark.slow
 def test_a_killed_client_leaves_what_it_committed(lab: Lab) -> None:
     table = lab.create("id INT, s STRING")
     program = subprocess.Popen(

@@ -82,6 +82,7 @@ def test_values_of_every_type(lab: Lab, same: Compare) -> None:
         assert same(lab, shown, f"FROM {t}") == as_json(kept)
 
 
+@pytest.mark.slow
 def test_fields_of_nested_columns(lab: Lab, same: Compare) -> None:
     t = lab.create("id int, s struct<a:int,b:struct<c:string,d:int>,e:array<struct<f:int,g:int>>>")
     lab.insert(
@@ -95,6 +96,7 @@ def test_fields_of_nested_columns(lab: Lab, same: Compare) -> None:
     same(lab, "count(*)", f"FROM {t} WHERE s.e IS NULL")
 
 
+@pytest.mark.slow
 def test_columns_that_were_added_renamed_and_widened(lab: Lab, same: Compare) -> None:
     t = lab.create(
         "a int, b smallint, c float, d decimal(5,2), e varchar(3), f char(4), g int, h date",
@@ -125,6 +127,7 @@ def test_columns_that_were_added_renamed_and_widened(lab: Lab, same: Compare) ->
         same(lab, "*", f"FROM {t} WHERE {condition}")
 
 
+@pytest.mark.slow
 def test_values_of_partitions(lab: Lab, same: Compare) -> None:
     t = lab.create(
         "id int", partitioned="i int, s string, d date, m decimal(5,2), b boolean, t timestamp"
@@ -148,6 +151,7 @@ def test_values_of_partitions(lab: Lab, same: Compare) -> None:
     same(lab, "i, count(*)", f"FROM {t} GROUP BY i")
 
 
+@pytest.mark.slow
 def test_joins_choose_partitions_when_they_run(lab: Lab, same: Compare) -> None:
     t = lab.create("id int", partitioned="p int")
     values = ", ".join(f"({i}, {i % 12})" for i in range(60))
@@ -247,6 +251,7 @@ def test_random_conditions(lab: Lab, same: Compare, filtered: dict[str, str], se
             same(lab, random.choice(columns), rest)
 
 
+@pytest.mark.slow
 def test_originals_and_loaded_files(
     lab: Lab, same: Compare, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -270,6 +275,7 @@ def test_originals_and_loaded_files(
     assert len(same(lab, "*, row__id", f"FROM {t} WHERE id > 100")) == 4409
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kathmandu", "+05:30"])
 def test_local_times_in_the_session_s_zone(
     lab: Lab, new_lab: Callable[..., Lab], same: Compare, zone: str
