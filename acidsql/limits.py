@@ -16,8 +16,6 @@ class Limits:
     """Tuning constants.
 
     Attributes:
-        single_pass_bytes: up to this size a table without partitions is scanned without planning
-            over placeholders first: reading it takes less time than that.
         pruning_table_bytes: a larger table is not read when a statement is planned, to prune the
             partitions of another one.
         pruning_partitions: a table of fewer partitions is not pruned by the values of another one.
@@ -139,7 +137,6 @@ class Limits:
         progress_delay_seconds: a statement that takes longer has a progress bar.
     """
 
-    single_pass_bytes: int = 4 * _MIB
     pruning_table_bytes: int = 32 * _MIB
     pruning_partitions: int = 8
     pruning_values: int = 10_000

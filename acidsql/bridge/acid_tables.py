@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -33,6 +34,10 @@ any thread.
 """
 
 
+# Request for the number of rows.
+_COUNT = "count"
+
+
 class DeletedRows(IntEnum):
     """Ways to treat deleted rows, by the numbers that the reader has."""
 
@@ -58,6 +63,8 @@ class AcidTable:
         metadata_columns: names of those with the row id, whether a row was deleted, the index of
             its partition, the write id of its last event, and the operation of the event.
         planner: see there.
+        counter: counts the rows without reading them, if anybody does; it returns None if that
+            cannot be done.
         size: bytes of the files.
         rows: their number.
         zone: time zone of the session.
@@ -76,6 +83,7 @@ class AcidTable:
     size: int
     rows: int
     zone: str
+    counter: Callable[[], int | None] | None = None
     deleted_rows: DeletedRows = DeletedRows.HIDDEN
     is_whole: bool = False
     filters_rows: bool = True
@@ -118,12 +126,12 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
         object that a plan refers to for as long as it can run.
     """
     callback_client(spark)
-    longs = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, 2)
-    longs[0], longs[1] = table.size, table.rows
-    options = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.long, 4)
-    options[0] = int(session_state(spark).conf().orcVectorizedReaderBatchSize())
-    options[1], options[2] = int(table.deleted_rows), int(table.filters_rows)
-    options[3] = int(table.is_whole)
+    state = session_state(spark)
+    batch_rows = int(state.conf().orcVectorizedReaderBatchSize())
+    numbers = (
+        *(table.size, table.rows, batch_rows),
+        *(int(table.deleted_rows), int(table.filters_rows), int(table.is_whole)),
+    )
     made = new_object(
         spark,
         "orc",
@@ -133,11 +141,10 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
         java_type(spark, table.declared),
         java_type(spark, table.partition_schema),
         jvm_class(spark, "java.util.List").of(*table.metadata_columns),
-        _planning(table.planner),
-        longs,
+        _planning(table),
         table.zone,
-        options,
-        session_state(spark).newHadoopConf(),
+        " ".join(map(str, numbers)),
+        state.newHadoopConf(),
         spark.sparkContext._jsc,
     )
     if table.partition_schema.fields:
@@ -148,13 +155,17 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     return UnresolvedPlan(spark, relation), made
 
 
-def _planning(planner: Planner) -> object:
-    """Return what the JVM calls to have the files of a query planned."""
+def _planning(table: AcidTable) -> object:
+    """Return what the JVM calls to have the files of a query planned, or its rows counted."""
+    planner, counter = table.planner, table.counter
 
     class Planning:
         __slots__ = ()
 
         def apply(self, request: str) -> bytes:
+            if request == _COUNT:
+                rows = None if counter is None else counter()
+                return struct.pack(">q", -1 if rows is None else rows)
             kept, *predicates = request.split("\n")
             ordinals = None if kept == "all" else [int(ordinal) for ordinal in kept.split()]
             return planner(ordinals, predicates)

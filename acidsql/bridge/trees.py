@@ -106,25 +106,14 @@ def with_attributes_of(spark: SparkSession, plan: LogicalPlan, other: LogicalPla
     return _project(spark, named, plan)
 
 
-def filter_left(
-    spark: SparkSession, joined: LogicalPlan, conditions: Sequence[Expression]
-) -> LogicalPlan:
-    """Filter the left side of a ``Join``.
-
-    Args:
-        conditions: expressions over its attributes, all of which have to be met; at least one.
-    """
-    both = jvm_class(spark, f"{CATALYST}.expressions.And")
-    whole, *others = conditions
-    for other in others:
-        whole = both(whole, other)
-    kept = jvm_class(spark, f"{CATALYST}.plans.logical.Filter")
-    return copy_node(spark, joined, {"left": kept(whole, joined.left())})
+def left_of(joined: LogicalPlan) -> LogicalPlan:
+    """Return the left side of a ``Join``."""
+    return joined.left()
 
 
-def left_output_of(joined: LogicalPlan) -> JavaObject:
-    """Return the attributes of the left side of a ``Join`` as a Scala ``Seq``."""
-    return joined.left().output()
+def with_left(spark: SparkSession, joined: LogicalPlan, left: LogicalPlan) -> LogicalPlan:
+    """Replace the left side of a ``Join`` by a plan with the same attributes."""
+    return copy_node(spark, joined, {"left": left})
 
 
 def _project(spark: SparkSession, columns: Sequence[Expression], plan: LogicalPlan) -> LogicalPlan:

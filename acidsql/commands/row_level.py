@@ -17,7 +17,7 @@ from acidsql.format.identifiers import folded
 from acidsql.limits import limits
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Table
-from acidsql.planning.merge_keys import Key, narrowed, source_keys
+from acidsql.planning.merge_keys import Key, narrowed, narrowed_join, source_keys
 from acidsql.planning.prepared import Prepared, over_scans, prepare
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.schema.acid_file import ROW_ID_COLUMN
@@ -242,10 +242,11 @@ def merge_pieces(
     spark = shape.session.spark
 
     def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
-        return narrowed(spark, bridge.merge_query(spark, plan), keys)
+        return narrowed_join(spark, bridge.merge_query(spark, plan), keys)
 
     plan = over_scans(snapshot, prepared, asked, whole_rows=True)
-    return bridge.merge_pieces(spark, snapshot.current.put_into(plan))
+    pieces = bridge.merge_pieces(spark, snapshot.current.put_into(plan))
+    return replace(pieces, target=narrowed(spark, pieces.target, keys))
 
 
 def merge_events(

@@ -28,6 +28,7 @@ from acidsql.schema.columns import data_schema, file_schema
 from acidsql.schema.spark_limits import has_nested_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.relation import Reading
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import string_value
 
@@ -66,7 +67,7 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
             table,
             snapshot.partitions,
             plain_files(snapshot, scanned),
-            zone=session.jvm_time_zone if as_stored else None,
+            Reading(zone=session.jvm_time_zone if as_stored else None),
             statistics=(max(1, record.bytes), -1),
         )
         return projected(session.spark, table, files).frame()

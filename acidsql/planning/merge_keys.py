@@ -50,21 +50,30 @@ def source_keys(spark: SparkSession, pieces: bridge.MergePlan, source: DataFrame
 
 
 def narrowed(
-    spark: SparkSession, joined: bridge.LogicalPlan, keys: Sequence[Key]
+    spark: SparkSession, target: bridge.LogicalPlan, keys: Sequence[Key]
 ) -> bridge.LogicalPlan:
-    """Filter the target of an analysed join with the source by the conditions of keys.
+    """Filter a target by the conditions of keys.
 
     Args:
-        joined: join of a target with the same columns as the one that the keys were derived for.
+        spark: the session.
+        target: analysed plan with the same columns as the one that the keys were derived for.
+        keys: the keys.
     """
+    columns = bridge.output_of(target)
+    values = [bridge.rebound(spark, key.value, key.columns, columns) for key in keys]
+    rows = bridge.UnresolvedPlan(spark, target)
+    for key, value in zip(keys, values, strict=True):
+        rows = rows.filtered(key.condition.of(spark, value))
+    return rows.plan
+
+
+def narrowed_join(
+    spark: SparkSession, joined: bridge.LogicalPlan, keys: Sequence[Key]
+) -> bridge.LogicalPlan:
+    """Filter the target of an analysed join with the source; see ``narrowed``."""
     if not keys or bridge.simple_name(joined) != "Join":
         return joined
-    columns = bridge.left_output_of(joined)
-    conditions = []
-    for key in keys:
-        value = bridge.rebound(spark, key.value, key.columns, columns)
-        conditions.append(key.condition.of(spark, value))
-    return bridge.filter_left(spark, joined, conditions)
+    return bridge.with_left(spark, joined, narrowed(spark, bridge.left_of(joined), keys))
 
 
 def _equal(pieces: bridge.MergePlan) -> Iterator[tuple[bridge.Expression, bridge.Expression]]:

@@ -89,8 +89,7 @@ class StatementSnapshot:
         session: the session.
         txns: transactions that are visible.
         listings: directories that were listed.
-        finds_rows: whether the required rows of small tables are found too, which are read as a
-            whole otherwise.
+        finds_rows: whether the required rows of tables without partitions are found too.
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
         snapshots: of the tables that were read, by full name, moment as of which they are read and
             required partitions.
@@ -271,7 +270,7 @@ class StatementSnapshot:
     def plan(self, statement: str | ParsedStatement) -> bridge.LogicalPlan:
         """Build Spark's plan of a statement over scans of the required rows; it is not analysed.
 
-        A statement with a partitioned or large table is planned twice: first over placeholders,
+        A statement with a partitioned table is planned twice: first over placeholders,
         whose optimised plan tells the required rows of each table, then over scans.
 
         Args:
@@ -347,9 +346,7 @@ class StatementSnapshot:
         """Return whether a statement over this table is planned over placeholders first."""
         if table.partition_columns or table.view_text is not None or table.changes is not None:
             return True
-        if table.insert_only:
-            return False  # Spark itself pushes conditions down to its files
-        return self.finds_rows or is_larger(self.snapshot(table), limits().single_pass_bytes)
+        return self.finds_rows and not table.insert_only
 
     def plan_of(self, parsed: ParsedStatement) -> bridge.LogicalPlan:
         """Build the plan of a statement over scans of all rows."""

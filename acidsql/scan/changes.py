@@ -59,7 +59,7 @@ from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema.acid_file import KEYS, ROW_ID_COLUMN, ROW_ID_FIELDS
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.relation import MetadataColumns, metadata_columns
+from acidsql.storage.relation import MetadataColumns, Reading, metadata_columns
 from acidsql.syntax.lexer import quote
 
 # Of more write ids nobody asks whether all were updates.
@@ -157,7 +157,8 @@ class _Branches:
             return []
         record = ScanRecord(snapshot=snapshot, required=self.required)
         deletes = self._new_deletes(snapshot)
-        rows = row_relation(self.session, record, places, deletes, own_deletes=not self.form.net)
+        counted = replace(deletes, own_alone=not self.form.net)
+        rows = row_relation(self.session, record, places, counted)
         self._note(record)
         version = f"{self._names.row_id}.writeid"
         return [self._changes(rows, version, self._kind(INSERT, POSTIMAGE))]
@@ -179,9 +180,8 @@ class _Branches:
             self.session,
             record,
             places,
-            deletes,
-            deleted=bridge.DeletedRows.ALONE,
-            deleters=self._changed,
+            replace(deletes, deleters=self._changed),
+            Reading(deleted=bridge.DeletedRows.ALONE),
         )
         self._note(record)
         self.noted.deletes = deletes

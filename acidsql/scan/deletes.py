@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.scan.directories import DataDirectory, delete_deltas, delete_files
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
@@ -58,9 +59,17 @@ class DeleteEvents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletes:
-    """Delete events of a snapshot, by file."""
+    """Delete events of a snapshot.
+
+    Attributes:
+        files: that have them.
+        deleters: write ids whose events count; None for those that the snapshot sees.
+        own_alone: whether only those events count that have the write id of the row.
+    """
 
     files: tuple[DeleteEvents, ...]
+    deleters: ValidWriteIdList | None = None
+    own_alone: bool = False
 
     @property
     def events(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -26,7 +27,7 @@ from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import bound_to_complete
 from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.relation import metadata_columns
+from acidsql.storage.relation import Reading, metadata_columns
 from acidsql.syntax.lexer import quote
 
 # Prefix of the names of the table's columns, beside the five ACID columns, in ``surviving_events``.
@@ -88,12 +89,25 @@ def _scanned(
     """
     table = record.snapshot.table
     shown = bridge.DeletedRows.SHOWN if record.shows_deleted else bridge.DeletedRows.HIDDEN
-    rows = row_relation(session, record, inserts, deletes, deleted=shown)
+    is_counted = not record.reads_deletes and not record.shows_deleted
+    counter = partial(_counted, session, record, inserts, deletes) if is_counted else None
+    reading = Reading(deleted=shown, counter=counter)
+    rows = row_relation(session, record, inserts, deletes, reading)
     if narrow is None:
         return projected(session.spark, table, rows)
     keyed = projected(session.spark, table, rows, metadata_columns(table).partition)
     names = [f.name for f in scan_schema(session.spark, table).fields]
     return narrow(keyed).select(*map(quote, names))
+
+
+def _counted(
+    session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
+) -> int | None:
+    """Count the rows in some places when Spark asks for nothing else, and note it."""
+    rows = _number_of_rows(session, record.snapshot, inserts, deletes)
+    if rows is not None:
+        record.counted_rows, record.files, record.bytes = rows, 0, 0
+    return rows
 
 
 def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int | None:
@@ -211,9 +225,8 @@ def _events(
     Times are moments of the JVM's zone, in which the writer has local times.
     """
     table = snapshot.table
-    rows = row_relation(
-        session, ScanRecord(snapshot=snapshot), inserts, deletes, zone=session.jvm_time_zone
-    )
+    record, reading = ScanRecord(snapshot=snapshot), Reading(zone=session.jvm_time_zone)
+    rows = row_relation(session, record, inserts, deletes, reading)
     *keys, _ = _keys(snapshot)
     row_id = metadata_columns(table).row_id
     fields = [f"{quote(c.name)} AS {FIELD}{i}" for i, c in enumerate(table.columns)]

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.format.selection import needs_row_filter
-from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore.model import Table
 from acidsql.scan.columns import virtual_columns
 from acidsql.scan.deletes import NO_DELETES, Deletes
@@ -24,8 +23,11 @@ from acidsql.schema.columns import partition_schema, schema_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage import relation
 from acidsql.storage.directory import child
+from acidsql.storage.relation import Reading
 from acidsql.storage.splits import DataFile, DeleteFile, FileKind, RowIds
 from acidsql.syntax.lexer import quote
+
+AS_THEY_ARE = Reading()
 
 
 def row_relation(
@@ -33,11 +35,7 @@ def row_relation(
     record: ScanRecord,
     inserts: Inserts,
     deletes: Deletes,
-    *,
-    deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN,
-    deleters: ValidWriteIdList | None = None,
-    own_deletes: bool = False,
-    zone: str | None = None,
+    reading: Reading = AS_THEY_ARE,
 ) -> bridge.UnresolvedPlan:
     """Build the relation of the rows in some places.
 
@@ -46,10 +44,7 @@ def row_relation(
         record: of the scan; what is read is noted in it.
         inserts: places of the rows.
         deletes: delete events.
-        deleted: what becomes of the rows that they name.
-        deleters: write ids whose delete events count, by default those of the snapshot.
-        own_deletes: whether only those events count that have the write id of the row.
-        zone: in which the local times of the files are moments, by default the session's.
+        reading: how they are read.
 
     Returns:
         A relation with the columns of the table, then those of its partitions, and with
@@ -61,9 +56,8 @@ def row_relation(
     snapshot = record.snapshot
     check_files(session, snapshot, inserts.directories)
     record.note(inserts)
-    counted = deleters or snapshot.write_ids
-    files = data_files(snapshot, inserts, deletes, counted, own_deletes=own_deletes)
-    if deleted is bridge.DeletedRows.ALONE:
+    files = data_files(snapshot, inserts, deletes)
+    if reading.deleted is bridge.DeletedRows.ALONE:
         files = [file for file in files if file.deletes]
     known = statistics_of(session, snapshot, inserts.directories, deletes.events)
     size = sum(file.length for file in files) * known.kept
@@ -72,9 +66,7 @@ def row_relation(
         snapshot.table,
         snapshot.partitions,
         files,
-        deleted=deleted,
-        keeps_deletes=not record.reads_deletes,
-        zone=zone,
+        replace(reading, keeps_deletes=not record.reads_deletes),
         statistics=(max(1, round(size)), max(1, round(size * known.rows_per_byte))),
     )
 
@@ -90,7 +82,7 @@ def event_relation(
     files = [
         replace(file, columns=0)
         for data in directories
-        for file in _event_files(snapshot, data, NO_DELETES, snapshot.write_ids)
+        for file in _event_files(snapshot, data, NO_DELETES)
     ]
     size = sum(file.length for file in files)
     return file_relation(
@@ -107,25 +99,22 @@ def file_relation(
     table: Table,
     partitions: Sequence[PartitionSnapshot],
     files: Sequence[DataFile],
+    reading: Reading = AS_THEY_ARE,
     *,
-    deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN,
-    keeps_deletes: bool = True,
-    zone: str | None = None,
     statistics: tuple[int, int],
 ) -> bridge.UnresolvedPlan:
     """Build the relation of the rows of some files, whose plans hold back the cleaner.
 
-    The arguments are those of ``storage.relation.file_relation``; the zone is that of the session
-    by default.
+    The arguments are those of ``storage.relation.file_relation``.
     """
+    values = [partition.values for partition in partitions]
     rows, java = relation.file_relation(
         session.spark,
         table,
-        [partition.values for partition in partitions],
+        values,
         files,
-        deleted=deleted,
-        keeps_deletes=keeps_deletes,
-        zone=zone or session.time_zone,
+        reading,
+        zone=session.time_zone,
         statistics=statistics,
     )
     session.leases.watch(java)
@@ -158,24 +147,21 @@ def plain_files(snapshot: TableSnapshot, scanned: Sequence[bridge.ScanFile]) -> 
     ]
 
 
-def data_files(
-    snapshot: TableSnapshot,
-    inserts: Inserts,
-    deletes: Deletes,
-    deleters: ValidWriteIdList,
-    *,
-    own_deletes: bool = False,
-) -> list[DataFile]:
+def data_files(snapshot: TableSnapshot, inserts: Inserts, deletes: Deletes) -> list[DataFile]:
     """Return the files with the rows in some places, see ``row_relation``."""
     files = [
-        *(f for d in inserts.directories for f in _event_files(snapshot, d, deletes, deleters)),
-        *(_original_file(file, deletes, deleters) for file in inserts.originals),
+        *(file for data in inserts.directories for file in _event_files(snapshot, data, deletes)),
+        *(_original_file(file, deletes) for file in inserts.originals),
     ]
-    return [replace(f, own_deletes=True) for f in files] if own_deletes else files
+    deleters = deletes.deleters or snapshot.write_ids
+    return [
+        replace(file, deleters=deleters, own_deletes=deletes.own_alone) if file.deletes else file
+        for file in files
+    ]
 
 
 def _event_files(
-    snapshot: TableSnapshot, data: DataDirectory, deletes: Deletes, deleters: ValidWriteIdList
+    snapshot: TableSnapshot, data: DataDirectory, deletes: Deletes
 ) -> Iterator[DataFile]:
     listing = snapshot.listings.get(data.path)
     is_mixed = needs_row_filter(data.directory, snapshot.write_ids)
@@ -189,11 +175,10 @@ def _event_files(
             ordinal=data.ordinal,
             visible=snapshot.write_ids if is_mixed else None,
             deletes=concerned,
-            deleters=deleters if concerned else None,
         )
 
 
-def _original_file(file: OriginalFile, deletes: Deletes, deleters: ValidWriteIdList) -> DataFile:
+def _original_file(file: OriginalFile, deletes: Deletes) -> DataFile:
     concerned = _deletes_of(deletes, file.ordinal, file.write_id, file.write_id)
     return DataFile(
         kind=FileKind.ORIGINAL,
@@ -202,7 +187,6 @@ def _original_file(file: OriginalFile, deletes: Deletes, deleters: ValidWriteIdL
         columns=len(file.columns),
         ordinal=file.ordinal,
         deletes=concerned,
-        deleters=deleters if concerned else None,
         row_ids=RowIds(write_id=file.write_id, bucket=file.bucket, first=file.first_row),
     )
 

@@ -35,7 +35,7 @@ from acidsql.storage.finalize import (
     with_versions,
 )
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.relation import event_file, file_relation, metadata_columns
+from acidsql.storage.relation import Reading, event_file, file_relation, metadata_columns
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
@@ -196,7 +196,9 @@ def _staged_keys(staging: Staging, events: Sequence[StagedFile]) -> DataFrame:
     ]
     table = replace(staging.table, columns=(), partition_columns=())
     size = max(1, sum(file.length for file in read))
-    rows, _ = file_relation(files.spark, table, (), read, zone="UTC", statistics=(size, -1))
+    rows, _ = file_relation(
+        files.spark, table, (), read, Reading(), zone="UTC", statistics=(size, -1)
+    )
     names = metadata_columns(table)
     fields = zip(ROW_ID_FIELDS, KEYS, strict=True)
     keys = [f"{names.row_id}.{field} AS {key}" for field, key in fields]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from pyspark.sql import SparkSession
@@ -66,14 +66,30 @@ def metadata_columns(table: Table) -> MetadataColumns:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the rows of files are read.
+
+    Attributes:
+        deleted: what becomes of rows that the delete files name.
+        keeps_deletes: whether executors may keep delete events for other tasks.
+        counter: see ``bridge.AcidTable``.
+        zone: in which the local times of the files are moments; None for that of the session.
+    """
+
+    deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN
+    keeps_deletes: bool = True
+    counter: Callable[[], int | None] | None = None
+    zone: str | None = None
+
+
 def file_relation(
     spark: SparkSession,
     table: Table,
     partitions: Sequence[Sequence[str]],
     files: Sequence[DataFile],
+    reading: Reading,
     *,
-    deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN,
-    keeps_deletes: bool = True,
     zone: str,
     statistics: tuple[int, int],
 ) -> tuple[bridge.UnresolvedPlan, bridge.JavaObject]:
@@ -84,9 +100,8 @@ def file_relation(
         table: whose columns the files have.
         partitions: values of each, of which the ordinals of the files are indexes.
         files: those that are read.
-        deleted: what becomes of rows that the delete files name.
-        keeps_deletes: whether executors may keep delete events for other tasks.
-        zone: in which the local times of the files are moments.
+        reading: how.
+        zone: of the session.
         statistics: bytes and rows for Spark's optimiser; -1 for a number of rows that is not known.
 
     Returns:
@@ -94,8 +109,9 @@ def file_relation(
         ``metadata_columns``; and the Java object that a plan refers to for as long as it can run.
     """
     values = _partition_texts(partitions)
+    keeps_deletes, zone = reading.keeps_deletes, reading.zone or zone
     whole = encode(plan_tasks(files, _UNCUT, 0), keeps_deletes=keeps_deletes)
-    described = "\0".join((table.full_name, zone, str(int(deleted)), str(table.columns)))
+    described = "\0".join((table.full_name, zone, str(int(reading.deleted)), str(table.columns)))
     digest = hashlib.blake2b(described.encode() + whole + values, digest_size=16)
     return bridge.acid_relation(
         spark,
@@ -107,10 +123,11 @@ def file_relation(
             partitions=values,
             metadata_columns=astuple(metadata_columns(table)),
             planner=_planner(spark, files, keeps_deletes=keeps_deletes),
+            counter=reading.counter,
             size=statistics[0],
             rows=statistics[1],
             zone=zone,
-            deleted_rows=deleted,
+            deleted_rows=reading.deleted,
             is_whole=all(file.visible is None and not file.deletes for file in files),
         ),
     )

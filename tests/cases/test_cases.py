@@ -214,7 +214,6 @@ def test_merge_into_a_large_target(
     session: SparkSession, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_limits(monkeypatch, merge_shuffle_bytes=-1)
-    set_limits(monkeypatch, single_pass_bytes=-1)
     _check(session, case)
 
 

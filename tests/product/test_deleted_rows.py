@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acidsql.session.acid_session import AcidSession
-from tests.limits import set_limits
 
 if TYPE_CHECKING:
     from tests.product.conftest import Lab
@@ -31,10 +30,9 @@ def test_rows_of_several_deletes_are_left_out(lab: Lab, partitioned: str) -> Non
 
 @pytest.mark.repeated
 def test_scans_of_other_partitions_have_delete_events_of_their_own(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
+    lab: Lab,
 ) -> None:
     """Check that Spark does not take two scans for the same, and reuse the rows of one."""
-    set_limits(monkeypatch, single_pass_bytes=0)
     t = lab.create("id bigint", partitioned="p int")
     for p in (1, 2, 3):
         lab.sql(f"INSERT INTO {t} SELECT id, {p} FROM {{r}}", r=lab.spark.range(9))

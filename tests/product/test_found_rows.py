@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 
 import acidsql
-from tests.limits import set_limits
 from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(autouse=True)
-def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make small tables use search arguments as large ones do."""
-    set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 def answers(lab: Lab, table: str, query: str, condition: str) -> list[list[str]]:

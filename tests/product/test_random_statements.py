@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 import acidsql
 from acidsql.session.acid_session import AcidSession
 from tests.arrow_reader.beside_spark import assert_read_as_by_spark
-from tests.limits import set_limits
 from tests.product.random_expressions import Table
 from tests.product.random_sql import Statements
 from tests.seeds import seeds
@@ -172,12 +171,6 @@ def _by_text(rows: list[Any]) -> list[str]:
     return sorted(repr(tuple(row)).replace("-0.0", "0.0") for row in rows)
 
 
-@pytest.fixture
-def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every table large enough to be planned with placeholder relations."""
-    set_limits(monkeypatch, single_pass_bytes=0)
-
-
 @pytest.fixture(scope="module")
 def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
     """Return a session with views of plain files."""
@@ -269,7 +262,6 @@ def _pair(spark: SparkSession, plain: SparkSession, home: Path) -> Iterator[Pair
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("seed", seeds(10, 18))
-@pytest.mark.usefixtures("no_table_is_small")
 def test_a_random_query_gives_the_rows_of_plain_tables(pair: Pair, seed: int) -> None:
     pair.check(Statements(Random(seed), SOURCES).query())
 
@@ -280,7 +272,6 @@ def _compaction(random: Random) -> str:
 
 @pytest.mark.repeated
 @pytest.mark.parametrize("seed", seeds(1, 4))
-@pytest.mark.usefixtures("no_table_is_small")
 def test_random_changes_give_the_rows_of_plain_tables(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:

@@ -9,10 +9,9 @@ import pytest
 from pyspark.errors import PySparkException
 
 from acidsql import bridge
+from acidsql.commands import row_level
 from acidsql.errors import CardinalityError, WriteJobError
-from acidsql.planning import statement
-from acidsql.planning.pruning import find_required_rows
-from acidsql.scan.required_rows import RequiredRows
+from acidsql.planning.merge_keys import Key, source_keys
 from tests.limits import set_limits
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(autouse=True)
 def large_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     set_limits(monkeypatch, merge_shuffle_bytes=-1)
-    set_limits(monkeypatch, single_pass_bytes=-1)
 
 
 @pytest.fixture
@@ -43,16 +41,16 @@ def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def needs(monkeypatch: pytest.MonkeyPatch) -> list[RequiredRows]:
-    """Record the required rows of statements."""
-    found: list[RequiredRows] = []
+def conditions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the conditions on the target that MERGEs derive from their sources."""
+    found: list[str] = []
 
-    def noted(*args: Any) -> dict[Any, RequiredRows]:
-        own = find_required_rows(*args)
-        found.extend(own.values())
+    def noted(*args: Any) -> list[Key]:
+        own = source_keys(*args)
+        found.extend(key.condition.text for key in own)
         return own
 
-    monkeypatch.setattr(statement, "find_required_rows", noted)
+    monkeypatch.setattr(row_level, "source_keys", noted)
     return found
 
 
@@ -205,7 +203,7 @@ KEYS = {
 @pytest.mark.parametrize("chosen", ["id IN (77, 78, 90, 7, 9050)", "id % 3 = 1"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_any_type_find_their_rows(
-    lab: Lab, kind: str, chosen: str, needs: list[RequiredRows]
+    lab: Lab, kind: str, chosen: str, conditions: list[str]
 ) -> None:
     value = f"CAST({KEYS[kind]} AS {kind})"
     t = lab.create(f"k {kind}, u string")
@@ -217,12 +215,10 @@ def test_keys_of_any_type_find_their_rows(
         f"MERGE INTO {t} AS a USING ({found} UNION ALL SELECT NULL) AS b ON b.k = a.k "
         "WHEN MATCHED THEN UPDATE SET u = 'new' WHEN NOT MATCHED THEN INSERT VALUES (b.k, 'added')"
     )
-    conditions = [c for need in needs for one in need.conditions for c in one]
-    compared = [str(c.expression) for c in conditions if "isnotnull" not in str(c.expression)]
     is_compared = kind not in ("char(6)", "double", "timestamp")
     is_range = len(keys) > 1000
-    assert bool(compared) == is_compared
-    assert all((" IN " in text) != is_range for text in compared)
+    assert bool(conditions) == is_compared
+    assert all((" IN " in text) != is_range for text in conditions)
     rows = lab.rows(t)
     assert {k for k, u in rows if u == "new"} == keys & old
     assert {k for k, u in rows if u == "added"} == (keys - old) | {None}

@@ -1,5 +1,6 @@
 package acidsql.orc;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -29,6 +30,8 @@ import org.apache.spark.sql.types.StructType;
 final class AcidScan
     implements Scan, Batch, SupportsRuntimeV2Filtering, SupportsReportStatistics {
   private static final int ROW_OVERHEAD = 8; // bytes that Spark adds for each row
+  private static final String COUNT = "count"; // asks Python for the number of rows, -1 if unknown
+  private static final InputPartition[] NO_FILES = {new Splits.Task(new Splits.Part[0])};
   private final AcidTable table;
   private final StructType required;
   private final Predicate[] pushed;
@@ -74,7 +77,14 @@ final class AcidScan
 
     /** Takes aggregates of all rows, which Spark merges: each task returns those of its files. */
     public boolean pushAggregation(Aggregation wanted) {
-      aggregates = table.isWhole && pushed.length == 0 ? Aggregates.of(table, wanted) : null;
+      Aggregates found = pushed.length == 0 ? Aggregates.of(table, wanted) : null;
+      if (found != null && found.isCount()) {
+        long rows = ByteBuffer.wrap(table.ask(COUNT)).getLong();
+        aggregates = rows < 0 ? null : found.of(rows);
+      }
+      if (found != null && aggregates == null && table.isWhole) {
+        aggregates = found;
+      }
       return aggregates != null;
     }
 
@@ -145,6 +155,9 @@ final class AcidScan
    * blanks, or "all"; then a line for each predicate.
    */
   public InputPartition[] planInputPartitions() {
+    if (aggregates != null && !aggregates.readsFiles()) {
+      return NO_FILES;
+    }
     StringBuilder request = new StringBuilder(keptPartitions());
     for (int i = 0; i < pushed.length; i++) {
       request.append('\n').append(pushed[i].toString().replace('\n', ' '));
@@ -153,14 +166,10 @@ final class AcidScan
       request.append('\n').append(atRunTime[i].toString().replace('\n', ' '));
     }
     try {
-      Object answer = table.planner.apply(request.toString());
-      if (answer instanceof RuntimeException) {
-        throw (RuntimeException) answer;
-      }
-      InputPartition[] found = Splits.decode((byte[]) answer, table.partitions());
+      byte[] answer = table.ask(request.toString());
+      InputPartition[] found = Splits.decode(answer, table.partitions());
       // Aggregates of no rows are a row, too.
-      boolean isEmpty = found.length == 0 && aggregates != null;
-      return isEmpty ? new InputPartition[] {new Splits.Task(new Splits.Part[0])} : found;
+      return found.length == 0 && aggregates != null ? NO_FILES : found;
     } catch (java.io.IOException error) {
       throw new IllegalStateException(error);
     }

@@ -58,7 +58,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
           .add("rowid", DataTypes.LongType);
   final StructType declared; // columns that files have
   final StructType partitionSchema;
-  final Function planner; // a String to byte[]
+  private final Function planner; // a String to byte[]
   final long bytes;
   final long rows;
   final String zone;
@@ -83,10 +83,10 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
    * @param partitionSchema columns of the partitions
    * @param virtual names of the metadata columns, by their indexes
    * @param planner is given a request, see AcidScan, and returns what Splits decodes
-   * @param statistics bytes and rows of the table
    * @param zone time zone of the session
-   * @param options rows of a batch; what becomes of deleted rows; 1 if ORC filters rows; 1 if all
-   *     rows of the files count, so that their statistics tell of them
+   * @param numbers bytes and rows of the table; rows of a batch; what becomes of deleted rows; 1 if
+   *     ORC filters rows; 1 if all rows of the files count, so that their statistics tell of them;
+   *     separated by blanks
    */
   public AcidTable(
       String name,
@@ -95,9 +95,8 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
       DataType partitionSchema,
       List virtual,
       Function planner,
-      long[] statistics,
       String zone,
-      long[] options,
+      String numbers,
       Configuration conf,
       JavaSparkContext context) {
     this.name = name;
@@ -105,13 +104,14 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     this.declared = (StructType) declared;
     this.partitionSchema = (StructType) partitionSchema;
     this.planner = planner;
-    this.bytes = statistics[0];
-    this.rows = statistics[1];
     this.zone = zone;
-    this.batchRows = (int) options[0];
-    this.deletedRows = (int) options[1];
-    this.filtersRows = options[2] == 1;
-    this.isWhole = options[3] == 1;
+    String[] told = numbers.split(" ");
+    this.bytes = Long.parseLong(told[0]);
+    this.rows = Long.parseLong(told[1]);
+    this.batchRows = Integer.parseInt(told[2]);
+    this.deletedRows = Integer.parseInt(told[3]);
+    this.filtersRows = told[4].equals("1");
+    this.isWhole = told[5].equals("1");
     this.conf = conf;
     this.context = context;
     StructType read = (StructType) CharVarcharUtils.replaceCharVarcharWithString(declared);
@@ -169,6 +169,15 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     }
     Literal literal = new Literal(text, DataTypes.StringType);
     return new Cast(literal, type, Option.apply(zone)).eval(null);
+  }
+
+  /** Asks Python. */
+  byte[] ask(String request) {
+    Object answer = planner.apply(request);
+    if (answer instanceof RuntimeException) {
+      throw (RuntimeException) answer;
+    }
+    return (byte[]) answer;
   }
 
   Object[][] partitions() {

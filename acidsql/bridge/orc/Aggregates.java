@@ -36,12 +36,33 @@ final class Aggregates implements Serializable {
   final StructType result; // what a task returns a row of
   private final int[] functions;
   private final int[] places; // of each function, index of its column, or -1
+  private final long counted; // rows that are known without a file
 
-  private Aggregates(StructType columns, StructType result, int[] functions, int[] places) {
+  private Aggregates(
+      StructType columns, StructType result, int[] functions, int[] places, long counted) {
     this.columns = columns;
     this.result = result;
     this.functions = functions;
     this.places = places;
+    this.counted = counted;
+  }
+
+  /** Returns whether all rows are counted, and nothing else is asked. */
+  boolean isCount() {
+    boolean isCount = true;
+    for (int i = 0; i < functions.length; i++) {
+      isCount &= functions[i] == COUNT_ALL;
+    }
+    return isCount;
+  }
+
+  /** Returns the same for a number of rows, of which no file is read. */
+  Aggregates of(long rows) {
+    return new Aggregates(columns, result, functions, places, rows);
+  }
+
+  boolean readsFiles() {
+    return counted < 0;
   }
 
   /** Returns the aggregates that Spark wants, or null if statistics do not tell one of them. */
@@ -76,7 +97,7 @@ final class Aggregates implements Serializable {
       result = result.add(all[i].toString(), type);
     }
     boolean isGrouped = wanted.groupByExpressions().length > 0;
-    return isGrouped ? null : new Aggregates(columns, result, functions, places);
+    return isGrouped ? null : new Aggregates(columns, result, functions, places, -1);
   }
 
   /** Returns whether statistics have the least and greatest values of a type as Spark has them. */
@@ -93,7 +114,7 @@ final class Aggregates implements Serializable {
   Object[] none() {
     Object[] found = new Object[functions.length];
     for (int i = 0; i < found.length; i++) {
-      found[i] = functions[i] <= COUNT ? Long.valueOf(0) : null;
+      found[i] = functions[i] <= COUNT ? Long.valueOf(Math.max(0, counted)) : null;
     }
     return found;
   }
