@@ -45,8 +45,5 @@ def write_buckets_of(
     )
     if not written:
         return
-    is_object_store = session.files.is_object_store(staged)
-    (unwritten,) = put_bucket_files(
-        session.files, [(staged, written)], is_object_store=is_object_store
-    )
+    (unwritten,) = put_bucket_files(session.files, [(staged, written)])
     write_at_place(session.files, staged, unwritten)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     LongType,
@@ -216,9 +216,8 @@ class _Branches:
         directories = self._new_directories(changed)
         events = delete_events(self.session, changed, directories)
         events = events.where(self._is_change(EVENT_KEYS[0], DELETED_BY))
-        unique = events.groupBy(*EVENT_KEYS).agg(F.min(DELETED_BY).alias(DELETED_BY))
         rows = keys_of_rows(self.session, snapshot, places)
-        lost = failing(without_rows(unique, rows, few=few), snapshot.table.full_name)
+        lost = failing(without_rows(_by_row(events), rows, few=few), snapshot.table.full_name)
         values = (
             partition_columns(self.session, snapshot) if snapshot.table.partition_columns else []
         )
@@ -300,6 +299,18 @@ class _Branches:
         versioned = rows.select(*map(quote, names), f"{version} AS {COMMIT_VERSION}")
         # In a projection of its own, so that conditions on the type leave out whole parts.
         return versioned.select("*", f"{kind} AS {CHANGE_TYPE}")
+
+
+def _by_row(events: DataFrame) -> DataFrame:
+    """Return one event for each row, of the write id that has deleted it first.
+
+    Nothing but a conflict that went unnoticed deletes a row twice.
+    """
+    # The keys are aggregates too: spark.sql.retainGroupColumns may leave out the groups.
+    names = [*EVENT_KEYS, DELETED_BY]
+    first = [F.min(name).alias(f"__{name}") for name in names]
+    grouped = events.groupBy(*EVENT_KEYS).agg(*first)
+    return grouped.select(*[F.col(f"__{name}").alias(name) for name in names])
 
 
 def _has_some(changed: ChangedWriteIds, data: DataDirectory) -> bool:

@@ -181,7 +181,10 @@ def stage_on_driver(
         told_of_row = bridge.text_of(row, len(columns)).split(_NUL)
         name = told_of_row[0]
         if len(told_of_row) != len(directories) + len(old) + len(KEYS):
-            raise _not_written("a partition value has the character NUL")
+            raise WriteJobError(
+                "WRITE_JOB_FAILED",
+                "a partition value has the character NUL, which no directory has in its name",
+            )
         if name in inserts:
             target = inserts[name].name
             bucket = int(told_of_row[len(directories) - 1]) if table.num_buckets else 0
@@ -215,14 +218,6 @@ def stage_on_driver(
         place: pa.Table.from_pylist([k._asdict() for k in own], NO_KEYS.schema)
         for place, own in keys.items()
     }
-
-
-def _not_written(why: str) -> WriteJobError:
-    return WriteJobError(
-        "WRITE_JOB_FAILED",
-        f"the rows of the statement could not be written ({why}): check that the values of "
-        "partition columns can be names of directories, and that there is room",
-    )
 
 
 def most_rows(events: DataFrame, partitions: int) -> int:

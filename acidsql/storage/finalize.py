@@ -110,8 +110,7 @@ def finished_directories(
     groups = [found[place] for place in sorted(found)]
     paths = [child(staging.place.path, f"{name}_{i}") for i in range(len(groups))]
     placed = list(zip(paths, groups, strict=True))
-    is_object_store = staging.place.local is not None
-    unwritten = put_bucket_files(staging.files, placed, is_object_store=is_object_store)
+    unwritten = put_bucket_files(staging.files, placed)
     return [
         FinishedDirectory(
             path=path,
@@ -128,17 +127,13 @@ def finished_directories(
 
 
 def put_bucket_files(
-    files: FileSystem,
-    placed: Sequence[tuple[str, Sequence[StagedFile]]],
-    *,
-    is_object_store: bool,
+    files: FileSystem, placed: Sequence[tuple[str, Sequence[StagedFile]]]
 ) -> list[list[UnwrittenFile]]:
     """Give staged files their names in directories; on an object store, tell what is to be written.
 
     Args:
         files: the file system.
-        placed: directories, with the files of each.
-        is_object_store: whether they are on one.
+        placed: directories of one file system, with the files of each.
 
     Returns:
         What is to be written in each directory.
@@ -153,7 +148,7 @@ def put_bucket_files(
                 f"two files of one bucket were staged for {path}: "
                 "report this with the Spark version and the session's configuration",
             )
-    if is_object_store:
+    if placed and files.is_object_store(placed[0][0]):
         return [[_unwritten(file) for file in own] for _, own in placed]
     in_parallel(files.make_directory, [path for path, own in placed if own])
 

@@ -149,6 +149,11 @@ def test_an_old_row_that_is_lost_is_an_error(
                 with pytest.raises(Exception, match="DELETE_EVENT_WITHOUT_ROW.*CHECK TABLE") as e:
                     lab.sql(f"SELECT {columns} FROM table_changes('{t}', 3){rest}")
                 assert '"writeid":' in str(e.value)
+        with (
+            lab.settings(spark__sql__retainGroupColumns="false"),
+            pytest.raises(Exception, match="DELETE_EVENT_WITHOUT_ROW"),
+        ):
+            lab.sql(f"SELECT * FROM table_changes('{t}', 3)")
         inserted = f"SELECT id FROM table_changes('{t}', 3) WHERE _change_type = '{INSERT}'"
         assert lab.sql(inserted) == []
 
