@@ -10,9 +10,9 @@ from enum import IntEnum
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.executor_classes import new_object
+from acidsql.bridge.executor_classes import maker
 from acidsql.bridge.file_splits import even_share
-from acidsql.bridge.gateway import callback_client
+from acidsql.bridge.gateway import start_callbacks
 from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
@@ -125,17 +125,14 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
         The relation, with the columns of the table and then those of its partitions; and the Java
         object that a plan refers to for as long as it can run.
     """
-    callback_client(spark)
+    start_callbacks(spark)
     state = session_state(spark)
     batch_rows = int(state.conf().orcVectorizedReaderBatchSize())
     numbers = (
         *(table.size, table.rows, batch_rows),
         *(int(table.deleted_rows), int(table.filters_rows), int(table.is_whole)),
     )
-    made = new_object(
-        spark,
-        "orc",
-        "AcidTable",
+    made = maker(spark, "orc", "Tables").table(
         table.name,
         table.key,
         java_type(spark, table.declared),

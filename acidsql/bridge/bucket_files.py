@@ -9,11 +9,11 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.executor_classes import new_object
+from acidsql.bridge.executor_classes import maker
 from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_map, scala_object
 from acidsql.bridge.plans import java_frame, logical_plan
 
-_PACKAGE = "writer"
+_MAKER = "writer", "Writers"
 # Columns of an event before ``row``.
 _EVENT_COLUMNS = 5
 
@@ -101,10 +101,7 @@ def write_bucket_files(
     properties = gateway.new_array(gateway.jvm.int, len(layout.inserting))
     for i, (name, number) in enumerate(layout.inserting.items()):
         names[i], properties[i] = name, number
-    java_layout = new_object(
-        spark,
-        _PACKAGE,
-        "BucketLayout",
+    write = maker(spark, *_MAKER).write(
         place,
         _orc_schema(spark, schema.events),
         _orc_schema(spark, StructType(schema.events.fields[:_EVENT_COLUMNS])),
@@ -118,7 +115,6 @@ def write_bucket_files(
         layout.is_bucketed,
         layout.stages_keys,
     )
-    write = new_object(spark, _PACKAGE, "BucketWrite", java_layout)
     none = scala_object(spark, "scala.None")
     nothing = scala_object(spark, "scala.collection.immutable.Nil")
     command = jvm_class(spark, f"{SOURCES}.v2.WriteToDataSourceV2")(
@@ -167,7 +163,6 @@ class BucketFileEncoder:
     def __init__(self, spark: SparkSession, schema: FileSchema) -> None:
         self._spark = spark
         self._arguments = (
-            None,
             _orc_schema(spark, schema.events),
             java_type(spark, schema.columns),
             _configuration(spark, schema.options),
@@ -182,7 +177,7 @@ class BucketFileEncoder:
             write_id: of the rows.
             bucket: bucket property of the rows.
         """
-        file = new_object(self._spark, _PACKAGE, "BucketFile", *self._arguments)
+        file = maker(self._spark, *_MAKER).file(*self._arguments)
         try:
             for number, row in rows:
                 file.add(0, write_id, bucket, number, write_id, row)

@@ -18,15 +18,16 @@ from acidsql.bridge.java_sources import (
     scratch_directory,
     url_of,
 )
-from acidsql.bridge.jvm import JavaObject, jvm_class
+from acidsql.bridge.jvm import JavaObject
 from acidsql.bridge.jvm_cache import JvmCache
 from acidsql.bridge.spark_versions import missing_internal
 
 _TAKES_JARS = "org.apache.spark.util.MutableURLClassLoader"
 
 
-def executor_class(spark: SparkSession, package: str, name: str) -> JavaObject:
-    """Return a class of a package that the driver has and tasks will find.
+def maker(spark: SparkSession, package: str, name: str) -> JavaObject:
+    """Return the only object of a class that makes objects of its package, whose classes the driver
+    has and tasks will find.
 
     Args:
         spark: the session.
@@ -39,19 +40,15 @@ def executor_class(spark: SparkSession, package: str, name: str) -> JavaObject:
             (UNSUPPORTED_SPARK_VERSION).
     """
     cache = JvmCache.of(spark.sparkContext._gateway)
-    key = f"classes of {package}"
+    key = f"maker of {package}"
     with cache.mutex:
         if key not in cache.objects:
-            cache.objects[key] = _loaded_package(spark, package)
-        jar, loader = cache.objects[key]
+            jar, loader = _loaded_package(spark, package)
+            made = loader.loadClass(f"acidsql.{package}.{name}").getConstructors()[0]
+            cache.objects[key] = jar, made.newInstance(None)
+        jar, found = cache.objects[key]
         _send_to_executors(spark, jar)
-    return loader.loadClass(f"acidsql.{package}.{name}")
-
-
-def new_object(spark: SparkSession, package: str, name: str, *arguments: object) -> JavaObject:
-    """Make an object of a class of ``executor_class``."""
-    executor_class(spark, package, name)
-    return jvm_class(spark, f"acidsql.{package}.{name}")(*arguments)
+    return found
 
 
 def _loaded_package(spark: SparkSession, package: str) -> tuple[Path, JavaObject]:

@@ -38,18 +38,36 @@ def callback_client(spark: SparkSession) -> JavaObject:
         AcidAnalysisError: this release of py4j has no such client (UNSUPPORTED_SPARK_VERSION).
     """
     gateway = spark.sparkContext._gateway
-    server = gateway_server(spark)
     with JvmCache.of(gateway).mutex:
         if gateway.python_parameters.auth_token is None:
-            if getattr(gateway, "_callback_server", None) is not None:
+            if gateway.__dict__.get("_callback_server") is not None:
                 # Whoever is connected to a server that PySpark has started has shown no token.
                 gateway.shutdown_callback_server()
                 gateway._callback_server = None
-            token = secrets.token_hex(32)
-            gateway.python_parameters.auth_token = token
-            ensure_callback_server_started(gateway)
-            try:
-                only_object(spark, _SOURCE, "NamedCaller", [server, token])
-            except Py4JJavaError as error:
-                raise missing_internal(spark.version, "py4j's client of callbacks") from error
-    return server.getCallbackClient()
+            _start_server(spark)
+    return gateway_server(spark).getCallbackClient()
+
+
+def start_callbacks(spark: SparkSession) -> None:
+    """Start the server through which the JVM calls Python, if there is none.
+
+    One that PySpark has started stays as it is: a stream may be using it.
+
+    Raises:
+        AcidAnalysisError: see ``callback_client``.
+    """
+    gateway = spark.sparkContext._gateway
+    with JvmCache.of(gateway).mutex:
+        if gateway.__dict__.get("_callback_server") is None:
+            _start_server(spark)
+
+
+def _start_server(spark: SparkSession) -> None:
+    gateway = spark.sparkContext._gateway
+    token = secrets.token_hex(32)
+    gateway.python_parameters.auth_token = token
+    ensure_callback_server_started(gateway)
+    try:
+        only_object(spark, _SOURCE, "NamedCaller", [gateway_server(spark), token])
+    except Py4JJavaError as error:
+        raise missing_internal(spark.version, "py4j's client of callbacks") from error

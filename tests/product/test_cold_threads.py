@@ -1,4 +1,4 @@
-"""Test of the first calls of a process, which come from many threads."""
+"""Tests of the first calls of a process, which come from many threads, or from a stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.product import cold_program
+from tests.product import cold_program, first_batch_program
 
 pytestmark = pytest.mark.spark
 
@@ -26,3 +26,17 @@ def test_the_first_calls_of_a_process_may_come_from_sixteen_threads(tmp_path: Pa
     assert done.returncode == 0, said + done.stderr
     assert "failed" not in said, said
     assert said.endswith(f"{2 * cold_program.WRITERS} rows\n"), said
+
+
+@pytest.mark.slow
+def test_the_first_read_of_a_process_may_come_from_a_batch_of_a_stream(tmp_path: Path) -> None:
+    """Check that what reads need of py4j leaves the server alone that PySpark's stream uses."""
+    done = subprocess.run(
+        [sys.executable, "-m", first_batch_program.__name__, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == "[0, 1, 2, 3, 4, 5]\n"

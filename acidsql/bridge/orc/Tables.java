@@ -1,0 +1,29 @@
+package acidsql.orc;
+
+import java.util.List;
+import java.util.function.Function;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.types.DataType;
+
+/**
+ * Makes the objects of this package that Python asks for. By the names of their classes py4j would
+ * look for them in the class loader of the thread that asks, which may not have them.
+ */
+public final class Tables {
+  /** Makes a table; see its constructor. */
+  public AcidTable table(
+      String name,
+      String key,
+      DataType declared,
+      DataType partitionSchema,
+      List virtual,
+      Function planner,
+      String zone,
+      String numbers,
+      Configuration conf,
+      JavaSparkContext context) {
+    return new AcidTable(
+        name, key, declared, partitionSchema, virtual, planner, zone, numbers, conf, context);
+  }
+}
