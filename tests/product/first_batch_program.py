@@ -34,8 +34,13 @@ def main(home: Path) -> None:
 
     def each(batch: DataFrame, number: int) -> None:
         merged = "MERGE INTO t USING {b} AS s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
-        acidsql.sql(spark, merged, b=batch.selectExpr("id", f"{number} AS n"))
-        assert acidsql.sql(spark, f"SELECT count(*) FROM t WHERE n = {number}").collect()[0][0] > 0
+        acidsql.sql(batch.sparkSession, merged, b=batch.selectExpr("id", f"{number} AS n"))
+        assert (
+            acidsql.sql(batch.sparkSession, f"SELECT count(*) FROM t WHERE n = {number}").collect()[
+                0
+            ][0]
+            > 0
+        )
 
     stream = spark.readStream.schema("id INT").option("maxFilesPerTrigger", 1)
     query = stream.parquet(source.as_uri()).writeStream.foreachBatch(each)
