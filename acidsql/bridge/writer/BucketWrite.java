@@ -129,7 +129,7 @@ public final class BucketWrite implements BatchWrite {
         beginPlace(event);
       }
       UTF8String name = only == null ? event.getUTF8String(told) : only;
-      if (sink == null || !name.equals(target)) {
+      if (sink == null || only == null && !name.equals(target)) {
         target = name.clone();
         sink = sinkOf(target);
       }
