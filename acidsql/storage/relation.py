@@ -68,7 +68,7 @@ def metadata_columns(table: Table) -> MetadataColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How the rows of files are read.
+    """Way to read the rows of files.
 
     Attributes:
         deleted: what becomes of rows that the delete files name.
