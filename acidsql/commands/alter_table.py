@@ -24,6 +24,7 @@ from acidsql.transactions.write_transaction import write_transaction
 
 # Properties that cannot change (TransactionalValidationListener), with the values that have the
 # same meaning as no property.
+_COMMENT = "comment"
 _FIXED = {"transactional": "true", "transactional_properties": "default", "bucketing_version": ""}
 
 
@@ -100,6 +101,16 @@ def _unset_properties(
     return _with_properties(session, table, source, without)
 
 
+def _comment(session: AcidSession, table: Table, statement: ast.CommentOnTable) -> DataFrame:
+    source = RecordedStatement(operation="SET TBLPROPERTIES", text=statement.text)
+    given = {} if statement.comment is None else {_COMMENT: statement.comment}
+
+    def commented(old: Mapping[str, str]) -> Mapping[str, str]:
+        return {**{key: value for key, value in old.items() if key != _COMMENT}, **given}
+
+    return _with_properties(session, table, source, commented)
+
+
 def _fixed(table: Table, key: str) -> AcidAnalysisError:
     return AcidAnalysisError(
         "UNSUPPORTED_FEATURE.TABLE_PROPERTY",
@@ -144,6 +155,7 @@ _ALTERATIONS: Mapping[type, Callable[[AcidSession, Table, Any], DataFrame]] = {
     ast.AddPartitions: alter_partitions.add_partitions,
     ast.AlterTable: _refuse,
     ast.ChangeColumn: alter_columns.change_column,
+    ast.CommentOnTable: _comment,
     ast.DropColumns: alter_columns.drop_columns,
     ast.DropPartitions: alter_partitions.drop_partitions,
     ast.RenameColumn: alter_columns.rename_column,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,9 +9,8 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import describe, result
-from acidsql.commands.adopt_table import check_location
 from acidsql.commands.definitions import check_properties
-from acidsql.commands.new_table import check_empty, filling, new_table_name
+from acidsql.commands.new_table import check_empty, definition_like, filling, new_table_name
 from acidsql.compaction.merging import write_base
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import VERSION_CONTENT, VERSION_FILE, base_name
@@ -53,7 +51,7 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
     name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
     if name is None:
         return result.nothing(session.spark)
-    table = _definition(session, statement, source, name)
+    table = definition_like(session, source, name, statement.location, statement.properties)
     check_empty(session, table)
     check_unowned(session, table.location)
     recorded = RecordedStatement(operation="CLONE", text=statement.text)
@@ -112,28 +110,6 @@ def _check_new_properties(source: Table, properties: Mapping[str, str]) -> None:
                 "INVALID_TABLE_PROPERTY",
                 f"a copy of {source.full_name} has its {key.lower()}, {kept!r}: leave it out",
             )
-
-
-def _definition(
-    session: AcidSession, statement: CloneTable, source: Table, name: tuple[str, str]
-) -> Table:
-    """Return the definition of the copy."""
-    database, table_name = name
-    location = statement.location
-    if location is None:
-        location = child(session.database_location(database), table_name)
-    table = replace(
-        source,
-        database=database,
-        name=table_name,
-        location=session.files.qualify(location),
-        properties={**source.properties, **statement.properties},
-        owner=session.user,
-        created=int(time.time()),
-    )
-    if statement.location is not None or not session.metastore.capabilities.chooses_locations:
-        check_location(session, table)
-    return table
 
 
 def _version(session: AcidSession, source: Table, as_of: VersionSpec | None) -> Table:

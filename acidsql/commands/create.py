@@ -18,13 +18,18 @@ from acidsql.commands.definitions import (
     with_codec,
 )
 from acidsql.commands.insert import write_query
-from acidsql.commands.new_table import check_empty, filling, new_table_name
+from acidsql.commands.new_table import (
+    check_empty,
+    definition_like,
+    filling,
+    new_table_name,
+)
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.insert_only.read import check_text_columns
 from acidsql.metastore import changes
 from acidsql.metastore.history import RecordedStatement, WriteCounts
-from acidsql.metastore.model import Column, FileFormat, Operation, Table
+from acidsql.metastore.model import Column, FileFormat, Operation, Table, TableType
 from acidsql.planning.name_resolution import find, in_metastore
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
@@ -37,7 +42,7 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
-from acidsql.syntax.statements import CreateTable, DropTable
+from acidsql.syntax.statements import CreateTable, CreateTableLike, DropTable
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.transaction import exclusive_request, transaction
 
@@ -48,6 +53,10 @@ _FORMATS = {
     "textfile": FileFormat.TEXT,
     "text": FileFormat.TEXT,
 }
+
+
+# Properties that say of which kind a table is.
+_KINDS = ("transactional", "transactional_properties")
 
 
 def create_table(
@@ -72,6 +81,34 @@ def create_table(
         # Another process may have created it since the statement looked.
         if not (statement.if_not_exists and in_metastore(session, name)):
             raise
+    return result.nothing(session.spark)
+
+
+def create_like(session: AcidSession, statement: CreateTableLike) -> DataFrame | None:
+    """Run CREATE TABLE … LIKE a transactional table: one of the same columns, partitions, buckets
+    and properties, without rows; return None if the other one is not the metastore's.
+    """
+    source = find(session, statement.like)
+    if source is None or source.table_type is TableType.VIEW:
+        if statement.transactional:
+            raise _unsupported("LIKE", "the other table is not transactional: name the columns")
+        return None
+    refuse_in_transaction(session, "CREATE TABLE")
+    name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
+    if name is None:
+        return result.nothing(session.spark)
+    for clause in statement.unsupported:
+        raise _unsupported(clause, "leave the clause out")
+    check_properties(statement.properties)
+    warn_of_retention(session, statement.properties)
+    for key, value in statement.properties.items():
+        kept = source.properties.get(key.lower(), "true" if key == "transactional" else "default")
+        if key.lower() in _KINDS and value.lower() != kept.lower():
+            raise _unsupported(
+                f"{key}={value}", f"{source.full_name} has {kept}: leave the property out", "LIKE"
+            )
+    table = definition_like(session, source, name, statement.location, statement.properties)
+    _create(session, table, adopts=statement.location is not None)
     return result.nothing(session.spark)
 
 

@@ -189,6 +189,23 @@ def _alter_table(session: AcidSession, statement: alter_statements.Alteration) -
     return alter_table.alter_table(session, table, statement)
 
 
+def _comment_on_column(
+    session: AcidSession, statement: alter_statements.CommentOnColumn
+) -> DataFrame | None:
+    *parts, column = statement.name
+    table = written_table(session, tuple(parts)) if parts else None
+    if table is None:
+        return None
+    change = alter_statements.ChangeColumn(
+        text=statement.text,
+        name=tuple(parts),
+        name_span=statement.name_span,
+        column_name=(column,),
+        comment=statement.comment or "",
+    )
+    return alter_table.alter_table(session, table, change)
+
+
 def _repair(session: AcidSession, statement: ast.MsckRepair) -> DataFrame | None:
     table = written_table(session, statement.name)
     return repair.repair(session, table, statement) if table else None
@@ -271,6 +288,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,
     ast.CreateTable: create.create_table,
+    ast.CreateTableLike: create.create_like,
     ast.CreateView: databases_and_views.create_view,
     ast.Delete: _delete,
     show_statements.Describe: describe.describe,
@@ -278,6 +296,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     show_statements.DescribeHealth: _report("health", describe_health.describe_health),
     show_statements.DescribeHistory: _report("history", describe_history.describe_history),
     ast.DropDatabase: databases_and_views.drop_database,
+    alter_statements.CommentOnColumn: _comment_on_column,
     alter_statements.SetDatabaseProperties: databases_and_views.alter_database,
     alter_statements.UnsetDatabaseProperties: databases_and_views.alter_database,
     ast.DropTable: create.drop_table,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
+from acidsql.commands.adopt_table import check_location
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.names import is_hidden
 from acidsql.metastore import changes, failures
@@ -18,6 +21,7 @@ from acidsql.planning.name_resolution import (
 )
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
+from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
 from acidsql.transactions.transaction import transaction
 from acidsql.transactions.write_intent import insert_intent
@@ -53,6 +57,40 @@ def new_table_name(
             return None
         raise already_exists(name)
     return name
+
+
+def definition_like(
+    session: AcidSession,
+    source: Table,
+    name: tuple[str, str],
+    location: str | None,
+    properties: Mapping[str, str],
+) -> Table:
+    """Return the definition of a new table that is like another one.
+
+    Args:
+        session: the session.
+        source: the other table.
+        name: database and name of the new one.
+        location: its own, None for that below the database's.
+        properties: that it has beside those of the other one, or in their place.
+    """
+    database, table_name = name
+    place = location
+    if place is None:
+        place = child(session.database_location(database), table_name)
+    table = replace(
+        source,
+        database=database,
+        name=table_name,
+        location=session.files.qualify(place),
+        properties={**source.properties, **properties},
+        owner=session.user,
+        created=int(time.time()),
+    )
+    if location is not None or not session.metastore.capabilities.chooses_locations:
+        check_location(session, table)
+    return table
 
 
 def check_empty(session: AcidSession, table: Table) -> None:

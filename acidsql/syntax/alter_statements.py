@@ -151,6 +151,28 @@ class SetLocation(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommentOnTable(Named):
+    """Spark's ``COMMENT ON TABLE t IS …``.
+
+    Attributes:
+        comment: the new one, None for NULL.
+    """
+
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentOnColumn(Named):
+    """Spark's ``COMMENT ON COLUMN t.c IS …``; the last part of the name is that of the column.
+
+    Attributes:
+        comment: the new one, None for NULL.
+    """
+
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetDatabaseProperties(SetProperties):
     """``ALTER DATABASE … SET DBPROPERTIES``."""
 
@@ -164,6 +186,6 @@ class UnsetDatabaseProperties(UnsetProperties):
 Alteration: TypeAlias = (
     AlterTable | AddPartitions | DropPartitions | RenamePartition | RenameTable | AddColumns |
     ReplaceColumns | DropColumns | RenameColumn | ChangeColumn | SetProperties | UnsetProperties |
-    SetLocation
+    SetLocation | CommentOnTable
 )
 # fmt: on

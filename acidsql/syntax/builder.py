@@ -22,6 +22,7 @@ from acidsql.syntax.nodes import Clustering, PartitionFilter, PartitionSpec, Spa
 from acidsql.syntax.statements import (
     Compact,
     CreateTable,
+    CreateTableLike,
     InsertBranch,
     MultiInsert,
     Statement,
@@ -33,8 +34,10 @@ _NOT_TRANSACTIONAL = ("transactional", "false")
 _FORMAT = "acidsql"
 # Clauses that name a format in other words, or have it of another table or of a view.
 _OTHER_FORMATS = {
-    "LIKE", "OPTIONS", "ROW FORMAT", "STORED BY", "TEMPORARY TABLE", "WITH SERDEPROPERTIES"
+    "OPTIONS", "ROW FORMAT", "STORED BY", "TEMPORARY TABLE", "WITH SERDEPROPERTIES"
 }  # fmt: skip
+# Fields of CREATE TABLE … LIKE that are no clauses.
+_OF_LIKE = {"transactional", "unsupported"}
 _IDENTIFIER_CLAUSE = re.compile(
     r"""identifier\s*\(\s*['"](.*)['"]\s*\)""", re.IGNORECASE | re.DOTALL
 )
@@ -138,8 +141,10 @@ class Builder(Transformer[Token, Any]):
         return children[0]
 
     @v_args(meta=True)
-    def create_table(self, meta: Meta, children: list[Any]) -> CreateTable | None:
+    def create_table(self, meta: Meta, children: list[Any]) -> CreateTable | CreateTableLike | None:
         fields, repetition = _gather(children)
+        if "like" in fields:
+            return None if repetition else self._create_like(meta, fields)
         properties = [_normalised(entry) for entry in fields.pop("properties", ())]
         contradiction = [entry for entry in properties if entry[:2] == _NOT_TRANSACTIONAL]
         is_declared = fields.pop("transactional", False)
@@ -157,6 +162,21 @@ class Builder(Transformer[Token, Any]):
             raise MalformedError("'transactional' is not 'true'", contradiction[0].position)
         values = {entry.key: entry.value for entry in properties} | dict([_TRANSACTIONAL])
         return CreateTable(text=self._text_around(meta), **fields, properties=values)
+
+    def _create_like(self, meta: Meta, fields: dict[str, Any]) -> CreateTableLike | None:
+        properties = [_normalised(entry) for entry in fields.pop("properties", ())]
+        if _repeated_key(properties):
+            return None  # Spark refuses it in its own words
+        kept = {"name", "name_span", "like", "if_not_exists", "location"}
+        is_declared = "transactional" in fields or any(e[:2] == _TRANSACTIONAL for e in properties)
+        others = [n.replace("_", " ").upper() for n in fields if n not in kept | _OF_LIKE]
+        return CreateTableLike(
+            text=self._text_around(meta),
+            **{name: value for name, value in fields.items() if name in kept},
+            properties={entry.key: entry.value for entry in properties},
+            transactional=is_declared,
+            unsupported=(*others, *fields.get("unsupported", ())),
+        )
 
     @v_args(meta=True)
     def optimize_table(self, meta: Meta, children: list[_NameAt]) -> Compact:
@@ -315,7 +335,10 @@ def _content(children: list[Any]) -> Any:
     return children[0].parts if isinstance(children[0], _NameAt) else children[0]
 
 
-STATEMENTS: Mapping[str, type[Any]] = {_rule_of(kind): kind for kind in get_args(Statement)}
+# Those that have a rule of their own: a table like another one is made by that of CREATE TABLE.
+STATEMENTS: Mapping[str, type[Any]] = {
+    _rule_of(kind): kind for kind in get_args(Statement) if kind is not CreateTableLike
+}
 
 # Fields whose value is the span of the whole rule.
 WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
@@ -344,7 +367,7 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
 
 UNSUPPORTED = frozenset(
     {
-        "cluster_by", "default_collation", "for_replication", "like",
+        "cluster_by", "default_collation", "for_replication",
         "options", "partitioned_on", "replace_on", "replace_table",
         "replace_using", "replace_where", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from acidsql.syntax.alter_statements import (
     Alteration,
+    CommentOnColumn,
     SetDatabaseProperties,
     UnsetDatabaseProperties,
 )
@@ -65,6 +66,24 @@ class CreateTable(Named):
     comment: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     query: Span | None = None
+    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTableLike(Named):
+    """``CREATE TABLE … LIKE t``, of any kind of table.
+
+    Attributes:
+        like: name of the table whose definition is copied.
+        transactional: whether the statement itself says that the new table is.
+        unsupported: what stands beside ``LIKE``, other than a location and properties.
+    """
+
+    like: Name
+    if_not_exists: bool = False
+    location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    transactional: bool = False
     unsupported: tuple[str, ...] = ()
 
 
@@ -411,8 +430,10 @@ class LoadData(Named):
 
 # fmt: off
 Statement: TypeAlias = (
-    CreateTable | CloneTable | DropTable | Truncate | Alteration | Compact | CreateView | DropView |
+    CreateTable | CreateTableLike | CloneTable | DropTable | Truncate | Alteration | Compact |
+    CreateView | DropView |
     CreateDatabase | DropDatabase | SetDatabaseProperties | UnsetDatabaseProperties | Use |
+    CommentOnColumn |
     ShowDatabases | ShowTables | ShowViews | ShowPartitions | ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | DescribeHistory | DescribeDetail |
     DescribeHealth | Insert | MultiInsert | Update | Delete | Merge | Restore | UndoWrite |

@@ -232,12 +232,11 @@ _LIMITS = {
     "`ANALYZE TABLE` of a view": _features(
         ANALYZE_VIEW="ANALYZE TABLE bad_view COMPUTE STATISTICS"
     ),
-    "`COMMENT ON TABLE`, `ALTER VIEW`, `CREATE TABLE LIKE` and other commands of Spark's own "
-    "catalog on what is the metastore's": _features(
-        COMMENT_ON_TABLE="COMMENT ON TABLE bad IS 'x'",
+    "`ALTER VIEW` and other commands of Spark's own catalog on what is the metastore's; "
+    "`CREATE TABLE LIKE` a view": _features(
         RENAME_TABLE="ALTER VIEW bad_view RENAME TO bad2",
         ALTER_VIEW_AS="ALTER VIEW bad_view AS SELECT 1",
-        CREATE_TABLE_LIKE="CREATE TABLE bad2 LIKE bad",
+        CREATE_TABLE_LIKE="CREATE TABLE bad2 LIKE bad_view",
     ),
     "`CACHE TABLE`": _features(
         CACHE_TABLE=("CACHE TABLE bad", "CACHE LAZY TABLE c AS SELECT * FROM bad")

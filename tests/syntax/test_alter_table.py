@@ -11,6 +11,8 @@ from acidsql.syntax.alter_statements import (
     AddPartitions,
     AlterTable,
     ChangeColumn,
+    CommentOnColumn,
+    CommentOnTable,
     DropColumns,
     DropPartitions,
     PlacedPartition,
@@ -247,3 +249,19 @@ def test_names_and_properties(
 )
 def test_what_cannot_be_understood_is_left_to_spark(text: str) -> None:
     assert parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "fields"),
+    [
+        ("COMMENT ON TABLE «d.t» IS 'x y'", CommentOnTable, {"name": ("d", "t"), "comment": "x y"}),
+        ("comment on table «t» is NULL", CommentOnTable, T),
+        (
+            "COMMENT ON COLUMN «t.`a b`» IS ''",
+            CommentOnColumn,
+            {"name": ("t", "a b"), "comment": ""},
+        ),
+    ],
+)
+def test_comments(check: Check, text: str, kind: type[Any], fields: dict[str, Any]) -> None:
+    check(text, kind, fields)

@@ -8,9 +8,7 @@ import pytest
 from acidsql.errors import AcidParseError
 from acidsql.syntax import parse
 from acidsql.syntax.nodes import Clustering
-from acidsql.syntax.statements import (
-    CreateTable,
-)
+from acidsql.syntax.statements import CreateTable, CreateTableLike
 
 Check = Callable[[str, type[Any], dict[str, Any]], None]
 TRANSACTIONAL = {"transactional": "true"}
@@ -107,13 +105,13 @@ CREATE_TABLE = [
     ),
     (
         (
-            "CREATE TEMPORARY TRANSACTIONAL TABLE «t» LIKE s ROW FORMAT DELIMITED FIELDS "
+            "CREATE TEMPORARY TRANSACTIONAL TABLE «t» ROW FORMAT DELIMITED FIELDS "
             "TERMINATED BY ',' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' CLUSTER BY (a)"
         ),
         {
             **T,
             "properties": TRANSACTIONAL,
-            "unsupported": ("TEMPORARY TABLE", "LIKE", "ROW FORMAT", "CLUSTER BY"),
+            "unsupported": ("TEMPORARY TABLE", "ROW FORMAT", "CLUSTER BY"),
         },
     ),
     (
@@ -168,7 +166,6 @@ def test_a_table_of_no_format_is_transactional_where_that_is_the_default() -> No
         "CREATE TABLE t (a INT) ROW FORMAT DELIMITED",
         "CREATE TABLE t (a INT) STORED BY 'h'",
         "CREATE TABLE t (a INT) OPTIONS (path '/x')",
-        "CREATE TABLE t LIKE s",
         "CREATE TEMPORARY TABLE t (a INT)",
         "CREATE EXTERNAL TABLE t (a INT) LOCATION '/x'",
         "CREATE TABLE t (a INT) TBLPROPERTIES ('transactional'='false')",
@@ -181,3 +178,32 @@ def test_a_table_is_transactional_or_not(clause: str) -> None:
     head, _, tail = clause.partition(" t")
     with pytest.raises(AcidParseError, match="'transactional' is not 'true'"):
         parse(f"{head} t (a INT){tail} TBLPROPERTIES ('Transactional'='FALSE')")
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("CREATE TABLE «t» LIKE d.s", {"name": ("t",), "like": ("d", "s")}),
+        (
+            "CREATE TABLE IF NOT EXISTS «t» LIKE s LOCATION '/x' TBLPROPERTIES ('a'='b')",
+            {
+                "name": ("t",),
+                "like": ("s",),
+                "if_not_exists": True,
+                "location": "/x",
+                "properties": {"a": "b"},
+            },
+        ),
+        (
+            "CREATE TEMPORARY TRANSACTIONAL TABLE «t» LIKE s USING orc ROW FORMAT SERDE 'x'",
+            {
+                "name": ("t",),
+                "like": ("s",),
+                "transactional": True,
+                "unsupported": ("USING", "TEMPORARY TABLE", "ROW FORMAT"),
+            },
+        ),
+    ],
+)
+def test_tables_like_others(check: Check, text: str, fields: dict[str, Any]) -> None:
+    check(text, CreateTableLike, fields)
