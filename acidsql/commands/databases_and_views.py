@@ -38,7 +38,14 @@ from acidsql.syntax.alter_statements import SetDatabaseProperties, UnsetDatabase
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 from acidsql.syntax.nodes import Name, Span
-from acidsql.syntax.statements import CreateDatabase, CreateView, DropDatabase, DropView, Use
+from acidsql.syntax.statements import (
+    AlterViewAs,
+    CreateDatabase,
+    CreateView,
+    DropDatabase,
+    DropView,
+    Use,
+)
 from acidsql.transactions.transaction import exclusive_request, transaction
 
 logger = logging.getLogger(__name__)
@@ -234,6 +241,27 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
         session.temp_views.create(view, frame, replace=statement.or_replace)
         return result.nothing(session.spark)
     return _create_view(session, statement, view)
+
+
+def alter_view_as(session: AcidSession, statement: AlterViewAs) -> DataFrame | None:
+    """Run ALTER VIEW … AS of a view of the metastore, which keeps its comment and properties; None
+    for other views, which are Spark's.
+    """
+    view = find(session, statement.name)
+    if view is None or view.table_type is not TableType.VIEW:
+        return None
+    own = (VIEW_DATABASE, VIEW_TEMPORARY)
+    return create_view(
+        session,
+        CreateView(
+            text=statement.text,
+            name=statement.name,
+            name_span=statement.name_span,
+            query=statement.query,
+            or_replace=True,
+            properties={key: value for key, value in view.properties.items() if key not in own},
+        ),
+    )
 
 
 def _view_columns(session: AcidSession, text: str, span: Span) -> tuple[Column, ...]:

@@ -289,6 +289,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.CreateDatabase: databases_and_views.create_database,
     ast.CreateTable: create.create_table,
     ast.CreateTableLike: create.create_like,
+    ast.AlterViewAs: databases_and_views.alter_view_as,
     ast.CreateView: databases_and_views.create_view,
     ast.Delete: _delete,
     show_statements.Describe: describe.describe,

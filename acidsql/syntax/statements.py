@@ -172,6 +172,13 @@ class CreateView(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlterViewAs(Named):
+    """``ALTER VIEW … AS``."""
+
+    query: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropView(Named):
     """``DROP VIEW``."""
 
@@ -431,7 +438,7 @@ class LoadData(Named):
 # fmt: off
 Statement: TypeAlias = (
     CreateTable | CreateTableLike | CloneTable | DropTable | Truncate | Alteration | Compact |
-    CreateView | DropView |
+    CreateView | AlterViewAs | DropView |
     CreateDatabase | DropDatabase | SetDatabaseProperties | UnsetDatabaseProperties | Use |
     CommentOnColumn |
     ShowDatabases | ShowTables | ShowViews | ShowPartitions | ShowCreateTable |

@@ -1,4 +1,4 @@
-"""COMMENT ON TABLE and COLUMN, and CREATE TABLE LIKE."""
+"""COMMENT ON TABLE and COLUMN, CREATE TABLE LIKE, ALTER VIEW AS."""
 
 from __future__ import annotations
 
@@ -102,3 +102,21 @@ def test_a_transactional_table_is_not_like_one_of_spark(lab: Lab) -> None:
             lab.sql("CREATE TRANSACTIONAL TABLE other_one LIKE plain_one")
     finally:
         lab.spark.sql("DROP TABLE plain_one")
+
+
+def test_a_view_gets_another_query(lab: Lab) -> None:
+    t = lab.create("id INT, s STRING", values="(1, 'a'), (2, 'b')")
+    described = "(n COMMENT 'number') COMMENT 'c' TBLPROPERTIES ('k'='v')"
+    lab.sql(f"CREATE VIEW v_{t} {described} AS SELECT id FROM {t}")
+    try:
+        lab.sql(f"ALTER VIEW v_{t} AS SELECT s, id + 1 AS m FROM {t}")
+        frame = lab.frame(f"SELECT * FROM v_{t} ORDER BY m")
+        assert frame.columns == ["s", "m"]
+        assert frame.collect() == [("a", 2), ("b", 3)]
+        view = lab.session.metastore.table("default", f"v_{t}")
+        assert (view.properties["comment"], view.properties["k"]) == ("c", "v")
+        with pytest.raises(AcidAnalysisError, match="RECURSIVE_VIEW"):
+            lab.sql(f"ALTER VIEW v_{t} AS SELECT * FROM v_{t}")
+        assert len(lab.rows(f"v_{t}")) == 2
+    finally:
+        lab.sql(f"DROP VIEW v_{t}")

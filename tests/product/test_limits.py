@@ -232,10 +232,9 @@ _LIMITS = {
     "`ANALYZE TABLE` of a view": _features(
         ANALYZE_VIEW="ANALYZE TABLE bad_view COMPUTE STATISTICS"
     ),
-    "`ALTER VIEW` and other commands of Spark's own catalog on what is the metastore's; "
+    "`ALTER VIEW … RENAME` and other commands of Spark's own catalog on what is the metastore's; "
     "`CREATE TABLE LIKE` a view": _features(
         RENAME_TABLE="ALTER VIEW bad_view RENAME TO bad2",
-        ALTER_VIEW_AS="ALTER VIEW bad_view AS SELECT 1",
         CREATE_TABLE_LIKE="CREATE TABLE bad2 LIKE bad_view",
     ),
     "`CACHE TABLE`": _features(
