@@ -114,7 +114,7 @@ def test_errors_name_what_is_missing(lab: Lab) -> None:
     assert "ZORDER BY is not supported" in str(error)
     for text in (
         f"ALTER TABLE {t} ADD CONSTRAINT c CHECK (id > 0)",
-        f"CREATE TRANSACTIONAL TABLE {t}_2 LIKE {t} ROW FORMAT SERDE 's'",
+        f"ALTER VIEW {t} RENAME TO {t}_2",
     ):
         assert page("limits") in str(_error(lab, text))
 

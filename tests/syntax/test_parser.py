@@ -60,7 +60,7 @@ def partition(**values: str | None) -> PartitionSpec:
         "SHOW DATABASES EXTENDED",
         "SHOW TABLESX",
         "SHOW TABLE EXTENDED LIKE 'x'",
-        "ALTER VIEW v AS SELECT 1",
+        "ALTER VIEW v RENAME TO w",
         "OPTIMIZE t ZORDER (a)",
         "VACUUM t USING INVENTORY i",
         "BEGIN DELETE FROM t; END",
