@@ -99,6 +99,13 @@ def create_like(session: AcidSession, statement: CreateTableLike) -> DataFrame |
         return result.nothing(session.spark)
     for clause in statement.unsupported:
         raise _unsupported(clause, "leave the clause out")
+    words = (statement.stored_as or statement.using or "").lower()
+    if words and _FORMATS.get(words) is not source.file_format:
+        raise _unsupported(
+            f"STORED AS {words}",
+            f"{source.full_name} is stored as {source.file_format.value}: leave the clause out",
+            "STORED_AS",
+        )
     check_properties(statement.properties)
     warn_of_retention(session, statement.properties)
     for key, value in statement.properties.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -90,7 +91,10 @@ def _scanned(
     table = record.snapshot.table
     shown = bridge.DeletedRows.SHOWN if record.shows_deleted else bridge.DeletedRows.HIDDEN
     is_counted = not record.reads_deletes and not record.shows_deleted
-    counter = partial(_counted, session, record, inserts, deletes) if is_counted else None
+    counter = None
+    if is_counted:
+        # A plan must not keep the session, which ends when nobody reaches it.
+        counter = partial(_counted, weakref.ref(session), record, inserts, deletes)
     reading = Reading(deleted=shown, counter=counter)
     rows = row_relation(session, record, inserts, deletes, reading)
     if narrow is None:
@@ -101,10 +105,13 @@ def _scanned(
 
 
 def _counted(
-    session: AcidSession, record: ScanRecord, inserts: Inserts, deletes: Deletes
+    session: weakref.ref[AcidSession], record: ScanRecord, inserts: Inserts, deletes: Deletes
 ) -> int | None:
     """Count the rows in some places when Spark asks for nothing else, and note it."""
-    rows = _number_of_rows(session, record.snapshot, inserts, deletes)
+    open_session = session()
+    if open_session is None:
+        return None
+    rows = _number_of_rows(open_session, record.snapshot, inserts, deletes)
     if rows is not None:
         record.counted_rows, record.files, record.bytes = rows, 0, 0
     return rows

@@ -183,7 +183,8 @@ def stage_on_driver(
         if len(told_of_row) != len(directories) + len(old) + len(KEYS):
             raise WriteJobError(
                 "WRITE_JOB_FAILED",
-                "a partition value has the character NUL, which no directory has in its name",
+                "a partition value has the character NUL, which no directory has in its name: use "
+                "another value",
             )
         if name in inserts:
             target = inserts[name].name

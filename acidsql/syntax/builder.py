@@ -167,7 +167,7 @@ class Builder(Transformer[Token, Any]):
         properties = [_normalised(entry) for entry in fields.pop("properties", ())]
         if _repeated_key(properties):
             return None  # Spark refuses it in its own words
-        kept = {"name", "name_span", "like", "if_not_exists", "location"}
+        kept = {"name", "name_span", "like", "if_not_exists", "stored_as", "using", "location"}
         is_declared = "transactional" in fields or any(e[:2] == _TRANSACTIONAL for e in properties)
         others = [n.replace("_", " ").upper() for n in fields if n not in kept | _OF_LIKE]
         return CreateTableLike(

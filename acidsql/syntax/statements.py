@@ -76,11 +76,13 @@ class CreateTableLike(Named):
     Attributes:
         like: name of the table whose definition is copied.
         transactional: whether the statement itself says that the new table is.
-        unsupported: what stands beside ``LIKE``, other than a location and properties.
+        unsupported: what stands beside ``LIKE``, other than these.
     """
 
     like: Name
     if_not_exists: bool = False
+    stored_as: str | None = None
+    using: str | None = None
     location: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     transactional: bool = False

@@ -61,7 +61,7 @@ def test_a_table_like_another_one_is_empty(lab: Lab, tmp_path: Path) -> None:
     )
     metastore = lab.session.metastore
     try:
-        lab.sql(f"CREATE TABLE like_{t} LIKE {t} TBLPROPERTIES ('comment'='new')")
+        lab.sql(f"CREATE TABLE like_{t} LIKE {t} STORED AS ORC TBLPROPERTIES ('comment'='new')")
         old, new = metastore.table("default", t), metastore.table("default", f"like_{t}")
         assert (new.columns, new.partition_columns) == (old.columns, old.partition_columns)
         assert (new.bucket_columns, new.num_buckets) == (old.bucket_columns, old.num_buckets)
@@ -84,6 +84,7 @@ def test_a_table_like_another_one_is_empty(lab: Lab, tmp_path: Path) -> None:
     ("rest", "condition"),
     [
         ("ROW FORMAT SERDE 's'", "ROW_FORMAT"),
+        ("USING parquet", "STORED_AS"),
         ("TBLPROPERTIES ('transactional_properties'='insert_only')", "LIKE"),
     ],
 )

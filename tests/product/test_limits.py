@@ -142,9 +142,8 @@ _LIMITS = {
     "`CREATE TEMPORARY TABLE`": _features(
         TEMPORARY_TABLE=f"CREATE TEMPORARY TABLE bad2 (id int) {ACID}"
     ),
-    "`LIKE`, `OPTIONS`, `ROW FORMAT`, `STORED BY`, `SKEWED BY`, `CLUSTER BY` and others in "
+    "`OPTIONS`, `ROW FORMAT`, `STORED BY`, `SKEWED BY`, `CLUSTER BY` and others in "
     "`CREATE TABLE`": _features(
-        LIKE=f"CREATE TABLE bad2 LIKE bad {ACID}",
         OPTIONS=_create("OPTIONS (a 'b')"),
         ROW_FORMAT=_create("ROW FORMAT SERDE 'x'"),
         STORED_BY="CREATE TABLE bad2 (id int) STORED BY 'x' TBLPROPERTIES ('transactional'='true')",
@@ -233,7 +232,8 @@ _LIMITS = {
         ANALYZE_VIEW="ANALYZE TABLE bad_view COMPUTE STATISTICS"
     ),
     "`ALTER VIEW … RENAME` and other commands of Spark's own catalog on what is the metastore's; "
-    "`CREATE TABLE LIKE` a view": _features(
+    "`CREATE TABLE LIKE` a view, or a transactional one `LIKE` another kind": _features(
+        LIKE="CREATE TRANSACTIONAL TABLE bad2 LIKE bad_source",
         RENAME_TABLE="ALTER VIEW bad_view RENAME TO bad2",
         CREATE_TABLE_LIKE="CREATE TABLE bad2 LIKE bad_view",
     ),

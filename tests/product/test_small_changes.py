@@ -113,8 +113,8 @@ def test_the_driver_takes_more_events_of_a_statement_that_reads_many_partitions(
     t = lab.create("id bigint, v string", partitioned="p int")
     lab.sql(f"INSERT INTO {t} SELECT id, 'a', id % 6 FROM {{r}}", r=lab.spark.range(0, 12))
     staged = _staged_by_jobs(monkeypatch)
-    # Eight rows of six partitions, and four of one.
-    set_limits(monkeypatch, driver_rows=4, driver_rows_partitions=2)
+    # Eight rows of six partitions, and two of one.
+    set_limits(monkeypatch, driver_rows=2, driver_rows_partitions=2)
     assert lab.sql(f"UPDATE {t} SET v = 'b' WHERE id < 7") == [(7, 7)]
     assert staged == []
     assert lab.sql(f"UPDATE {t} SET v = 'c' WHERE id < 8") == [(8, 8)]
@@ -152,7 +152,7 @@ def test_the_driver_writes_a_merge_of_few_rows_into_a_table_that_is_dear_to_join
 ) -> None:
     t = lab.create("id bigint, v string", values="(1, 'a'), (2, 'a'), (3, 'a'), (3, 'b'), (4, 'a')")
     staged = _staged_by_jobs(monkeypatch)
-    set_limits(monkeypatch, driver_join_bytes=-1, driver_rows=5)
+    set_limits(monkeypatch, driver_join_bytes=-1, driver_rows=3)
     merge = f"MERGE INTO {t} USING {{}} s ON {t}.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"
     two = "(SELECT * FROM VALUES (1, 'x'), (9, 'y') AS s(id, v))"
     assert lab.sql(f"{merge.format(two)} WHEN NOT MATCHED THEN INSERT *") == [(2, 1, 0, 1)]
@@ -163,7 +163,7 @@ def test_the_driver_writes_a_merge_of_few_rows_into_a_table_that_is_dear_to_join
     assert staged == ["by a job"]
     # Nobody knows how many rows of the target a row of the source matches.
     three = "(SELECT * FROM VALUES (3, 'z') AS s(id, v))"
-    set_limits(monkeypatch, driver_rows=4)
+    set_limits(monkeypatch, driver_rows=2)
     assert lab.sql(merge.format(three)) == [(2, 2, 0, 0)]
     # Spark does not know how many rows the source has.
     unknown = "(SELECT explode(array(2)) AS id, 'u' AS v)"
