@@ -67,6 +67,7 @@ def test_files_are_encoded_as_hadoop_reads_them(files: Sequence[ScanFile]) -> No
     assert list(decoded(encode(files))) == files
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_files_arrive_in_the_jvm(spark: SparkSession) -> None:
     files = [

@@ -53,6 +53,7 @@ def test_tasks_that_run_again_compute_the_same(
     assert (bridge.computed_once(frame) is frame) is expected
 
 
+@pytest.mark.slow
 def test_rows_are_computed_once(spark: SparkSession) -> None:
     once = bridge.computed_once(spark.sql("SELECT id, drawn(id) AS v FROM range(0, 9, 1, 3)"))
     rows = sorted(once.collect())

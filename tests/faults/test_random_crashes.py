@@ -102,6 +102,7 @@ class Crashes(RuleBasedStateMachine):
         goes_on(self.world, self.template, self.state, always)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [8, pytest.param(100, marks=pytest.mark.repeated)])
 def test_any_history_with_deaths_is_one_of_whole_statements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, examples: int

@@ -40,11 +40,13 @@ def test_a_cell_shows_the_rows_of_its_last_statement(shell: InteractiveShell) ->
     assert data["text/plain"].endswith("first 2 rows; there are more (change this with --limit)")
 
 
+@pytest.mark.slow
 def test_braces_and_dollars_of_a_line_are_sql(shell: InteractiveShell) -> None:
     shell.user_ns["x"] = "changed"
     assert ran(shell, "%acidsql SELECT '{x}' AS a, '$x' AS b;").rows == (("{x}", "$x"),)
 
 
+@pytest.mark.slow
 def test_variables_of_the_notebook_are_parameters(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,6 +120,7 @@ def test_wrong_usage_is_one_line(
     assert capsys.readouterr().err == f"UsageError: {message}\n"
 
 
+@pytest.mark.slow
 def test_the_session_may_be_in_another_variable_or_be_the_active_one(
     shell: InteractiveShell, spark: SparkSession
 ) -> None:

@@ -61,6 +61,7 @@ def test_for_name_finds_transactional_tables_and_nothing_else(lab: Lab) -> None:
     lab.sql("DROP DATABASE shop CASCADE")
 
 
+@pytest.mark.slow
 def test_to_df_gives_the_rows_as_of_now_and_hides_row_id(lab: Lab) -> None:
     _, table = pets(lab)
     before = table.toDF()
@@ -312,6 +313,7 @@ def test_columns_that_have_no_text_are_refused_and_their_texts_are_not(lab: Lab)
     assert lab.rows(t, "name") == [("A-D-A",), ("R-E-X",), ("T-O-M",)]
 
 
+@pytest.mark.slow
 def test_optimize_compacts(lab: Lab) -> None:
     t, table = pets(lab)
     table.update("id = 1", {"age": "0"})

@@ -37,6 +37,7 @@ def frame(lab: Lab, schema: str, *rows: tuple[Any, ...]) -> DataFrame:
     return lab.spark.createDataFrame(rows, schema)
 
 
+@pytest.mark.slow
 def test_append_matches_columns_by_name_and_fills_in_defaults(lab: Lab) -> None:
     t, table = pets(lab)
     counts = table.append(frame(lab, "age int, id int", (5, 2), (7, 3))).collect()
@@ -65,6 +66,7 @@ def test_frames_of_another_session_and_of_the_table_itself(
     assert [v.name for v in lab.spark.catalog.listTables() if v.isTemporary] == []
 
 
+@pytest.mark.slow
 def test_overwrite_replaces_the_whole_table(lab: Lab) -> None:
     t, table = parts(lab)
     counts = table.overwrite(frame(lab, "q string, v int, p int", ("c", 9, 3))).collect()
@@ -179,6 +181,7 @@ def test_insert_only_tables_are_written_too(lab: Lab) -> None:
     assert lab.rows(t) == [(3,)]
 
 
+@pytest.mark.slow
 def test_a_table_is_joined_with_dataframes(lab: Lab) -> None:
     t, _ = pets(lab)
     lab.insert(t, "(2, 'Tom', 5)")

@@ -52,6 +52,7 @@ def test_an_alteration_takes_a_write_id(lab: Lab) -> None:
     assert lab.state(t).locks == lab.state(t).open_writers == 0
 
 
+@pytest.mark.slow
 def test_renamed_and_swapped_columns_keep_their_places(lab: Lab) -> None:
     t = lab.create("a int, b int, `c d` string", values="(1, 10, 'x')")
     for text in ("CHANGE a x INT", "CHANGE COLUMN b a INT", "RENAME COLUMN x TO b"):
@@ -82,6 +83,7 @@ WIDENED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("old", "value", "new", "later", "read"), WIDENED)
 def test_old_values_are_read_as_the_new_type(

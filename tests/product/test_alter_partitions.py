@@ -58,6 +58,7 @@ def test_add_partitions_that_exist(lab: Lab, t: str) -> None:
     assert lab.rows(t) == [(1, 1, "a"), (2, 1, "b"), (3, 2, "a")]
 
 
+@pytest.mark.slow
 def test_places_that_a_partition_cannot_have(lab: Lab, t: str, tmp_path: Path) -> None:
     other = lab.create("v int", values="(1)")
     (tmp_path / "full").mkdir()

@@ -40,6 +40,7 @@ NO_VALUES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sample("parent", "quotes")
 @pytest.mark.parametrize(("value", "directory"), VALUES.values(), ids=VALUES)
 def test_values_that_are_spelled_in_another_way(lab: Lab, value: str, directory: str) -> None:

@@ -81,6 +81,7 @@ SAME_AS_SPARK = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", SAME_AS_SPARK)
 def test_the_answer_equals_sparks_for_an_equal_plain_table(
     lab: Lab, pair: tuple[str, str], text: str
@@ -173,6 +174,7 @@ def _parts(described: DataFrame) -> tuple[list[tuple[Any, ...]], list[tuple[Any,
     return rows[:place], rows[place:]
 
 
+@pytest.mark.slow
 def test_create_table_keeps_every_clause(lab: Lab, tmp_path: Path) -> None:
     place = tmp_path / "it's here"
     location = str(place).replace("'", "\\'")

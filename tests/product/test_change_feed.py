@@ -107,6 +107,7 @@ def test_replaced_rows_and_partitions(lab: Lab) -> None:
     assert sorted(lab.sql(text)) == [(2, 1), (2, 4)]
 
 
+@pytest.mark.slow
 def test_checkpoints_lose_nothing_when_a_later_write_id_commits_first(
     lab: Lab, other: Lab, before_commit: Callable[[Callable[[], Any]], None]
 ) -> None:
@@ -299,6 +300,7 @@ def test_transactions(lab: Lab) -> None:
     assert feed(lab, f"'{t}', 2") == expected
 
 
+@pytest.mark.slow
 def test_bad_input(lab: Lab) -> None:
     t = lab.create("id int, v int", values="(1, 1)")
     lab.insert(t, "(2, 2)")

@@ -56,6 +56,7 @@ def test_a_clone_has_rows_and_row_ids_and_goes_on_by_itself(lab: Lab) -> None:
     assert last.operation == "CLONE"
 
 
+@pytest.mark.slow
 def test_a_clone_of_an_earlier_version(lab: Lab) -> None:
     table = _history(lab)
     versions = [_identified(lab, f"{table} VERSION AS OF {n}") for n in (2, 3)]

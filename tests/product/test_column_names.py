@@ -77,6 +77,7 @@ def test_compactions_write_lower_case(lab: Lab) -> None:
     assert names(lab, t) == NAMES
 
 
+@pytest.mark.slow
 def test_statements_find_columns_in_any_case(lab: Lab) -> None:
     t = penguins(lab)
     assert lab.sql(f"UPDATE {t} SET `CULMEN LENGTH (MM)` = 2, name = 'b' WHERE DAY = 'x'") == [
@@ -166,6 +167,7 @@ def test_copies_have_the_names_of_their_sources(lab: Lab, tmp_path: Path) -> Non
     assert lab.spark.read.parquet(str(tmp_path / "out")).columns == NAMES
 
 
+@pytest.mark.slow
 def test_data_frames_make_tables_with_their_names(on: Lab) -> None:
     made = frame(on, "Id int, `Due Day` string", (1, "x"))
     on.sql("DROP TABLE IF EXISTS framed")

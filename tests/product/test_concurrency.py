@@ -227,6 +227,7 @@ def impatient(new_lab: Callable[..., Lab]) -> Lab:
     return new_lab(spark__acidsql__snapshot__maxAge="1")
 
 
+@pytest.mark.slow
 def test_a_snapshot_expires(lab: Lab, impatient: Lab) -> None:
     t = lab.create("id int", values="(1), (2)")
     reader = impatient.frame(f"SELECT id FROM {t}")

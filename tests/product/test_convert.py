@@ -78,6 +78,7 @@ def test_a_conversion_goes_on_where_it_was_stopped(lab: Lab, copied: str, tmp_pa
     assert len(lab.rows(copied)) == 3
 
 
+@pytest.mark.slow
 def test_rows_of_a_batch_that_failed_are_not_there(lab: Lab, copied: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.json").write_text(json.dumps({"id": 1}))
@@ -166,6 +167,7 @@ def test_an_export_is_one_version_and_is_compared(lab: Lab, tmp_path: Path) -> N
     assert refused(lambda: acidsql.export(lab.spark, t, "csv:out")) == ("INVALID_PARAMETER_VALUE")
 
 
+@pytest.mark.slow
 def test_checksums_tell_rows_apart(lab: Lab) -> None:
     def rows(text: str) -> tuple[int, int, int]:
         frame = lab.spark.sql(f"SELECT * FROM VALUES {text} AS t (a, b)")

@@ -115,6 +115,7 @@ def test_minor_compaction_copies_rows_and_merges_deletes_without_spark(
     assert deletes.metadata["hive.acid.stats"] == "0,0,8"
 
 
+@pytest.mark.slow
 def test_major_compaction_writes_only_stripes_with_deleted_rows(lab: Lab, written: Written) -> None:
     t = table(lab, 5000, 3000)
     lab.sql(f"DELETE FROM {t} WHERE id BETWEEN 2046 AND 2049 OR id = 7500")
@@ -264,6 +265,7 @@ def test_more_delete_events_than_the_driver_holds_are_left_to_spark(
     assert written == Written(spark=[2970])
 
 
+@pytest.mark.slow
 def test_a_bucket_is_written_in_pieces(
     lab: Lab, written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:

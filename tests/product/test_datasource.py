@@ -160,6 +160,7 @@ def test_each_query_has_its_own_snapshot_without_the_rule(bare: Lab) -> None:
     check_queries(bare)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(pyspark.__version__ < "4.1", reason="PySpark 4.0 has no filters")
 def test_a_query_reads_the_columns_and_files_that_it_needs(registered: Lab) -> None:
     lab = registered

@@ -130,6 +130,7 @@ def test_executemany_with_autocommit_is_one_transaction(lab: Lab) -> None:
             cursor.executemany("SELECT ?", [(1,)])
 
 
+@pytest.mark.slow
 def test_each_connection_has_its_own_transaction(lab: Lab) -> None:
     t = lab.create("id INT, n INT", values="(1, 1)")
     first, second = acidsql.connect(lab.spark), acidsql.connect(lab.spark)

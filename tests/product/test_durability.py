@@ -200,6 +200,7 @@ def history(
     AcidSession.of(session).close()
 
 
+@pytest.mark.slow
 def test_small_statements_outlive_power_failures(
     history: Callable[..., tuple[Lab, Failures]],
 ) -> None:

@@ -139,6 +139,7 @@ def test_a_wrapper_of_somebody_else_stays(on: Lab, monkeypatch: pytest.MonkeyPat
     assert texts == [f"SELECT * FROM {t}"] * 2
 
 
+@pytest.mark.slow
 def test_statements_of_every_kind(on: Lab) -> None:
     spark = on.spark
     t = on.create("id int, v string", values="(1, 'a'), (2, 'b')")
@@ -172,6 +173,7 @@ def test_other_statements_are_spark_s_own(on: Lab) -> None:
     assert condition_of(caught.value) == "TABLE_OR_VIEW_NOT_FOUND"
 
 
+@pytest.mark.slow
 def test_tables_are_read_by_name(on: Lab) -> None:
     spark = on.spark
     t = on.create("id int", values="(1)")

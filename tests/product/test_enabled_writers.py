@@ -169,6 +169,7 @@ def test_save_as_table_is_refused_with_what_it_cannot_carry(on: Lab) -> None:
     on.sql(f"DROP VIEW {t}_view")
 
 
+@pytest.mark.slow
 def test_save_as_table_makes_transactional_tables(on: Lab, tmp_path: Path) -> None:
     rows = frame(on, "id int, p int, v string", (1, 1, "a"), (2, 2, "b"))
     plain, full, only = "enabled_new", "enabled_full", "enabled_only"
@@ -235,6 +236,7 @@ def test_insert_only_tables(on: Lab) -> None:
 # --- files
 
 
+@pytest.mark.slow
 def test_directories_of_acid_tables_are_not_written_as_files(on: Lab, tmp_path: Path) -> None:
     t = on.create("id int", values="(1)")
     place = str(on.root(t))

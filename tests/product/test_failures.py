@@ -191,6 +191,7 @@ def test_a_failed_create_table_as_select_leaves_nothing(lab: Lab) -> None:
     assert lab.state(t).locks == lab.state(t).open_writers == 0
 
 
+@pytest.mark.slow
 def test_a_commit_of_unknown_fate_keeps_its_files_out_of_sight(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

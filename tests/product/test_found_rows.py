@@ -86,6 +86,7 @@ def test_values_that_were_compared_are_right_in_every_row_group(
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("condition", ["n = 1", "n < 5", "b", "s = 'g4'", "d <> DATE'1970-01-20'"])
 def test_changes_leave_rows_alone_that_do_not_match(lab: Lab, long: str, condition: str) -> None:
@@ -146,6 +147,7 @@ def wide(spark: Any) -> Iterator[str]:
     lab.sql(f"DROP TABLE {name}")
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "condition",

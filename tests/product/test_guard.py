@@ -49,6 +49,7 @@ def test_directories_of_acid_tables_are_not_written_by_others(lab: Lab, below: s
     refused(lab, {text.format(place=place): "LOCATION_IN_USE" for text in WRITING})
 
 
+@pytest.mark.slow
 def test_a_partition_elsewhere_is_known_by_its_directories(lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "far" / "delta_0000001_0000001_0000").mkdir(parents=True)
     for below in ("far", "far/delta_0000001_0000001_0000"):

@@ -104,6 +104,7 @@ def test_rows_of_a_constant_bucket_keep_their_order_when_sorts_spill(
     assert sum(len(file.events) for file in files.values()) == 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spilling", [3000], indirect=True)
 @pytest.mark.usefixtures("spilling")
 def test_many_delete_events_are_sorted_by_a_job_that_spills(
@@ -153,6 +154,7 @@ def test_no_more_writers_than_bucket_ids(
     assert lab.sql(f"SELECT count(DISTINCT id), count(DISTINCT row__id) FROM {t}") == [(70, 70)]
 
 
+@pytest.mark.slow
 def test_tasks_that_are_known_to_be_few_are_one_program(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +265,7 @@ def test_partition_columns_may_be_called_like_acid_columns(lab: Lab) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_null_and_empty_partition_values_share_a_directory(lab: Lab) -> None:
     t = lab.create("v int", partitioned="p string")
     lab.insert(t, "(1, ''), (2, NULL), (3, 'a/b=c%'), (4, ' ')")

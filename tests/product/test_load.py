@@ -117,6 +117,7 @@ def test_a_failed_load_gives_the_files_back(
         assert [file.read_bytes() for file in files] == content
 
 
+@pytest.mark.slow
 def test_what_is_refused_leaves_files_and_table(lab: Lab, tmp_path: Path) -> None:
     t = lab.create("id int, s string", values="(1, 'a')")
     parts = lab.create("id int, s string", partitioned="p int, q int")

@@ -86,6 +86,7 @@ def _ids(lab: Lab, table: str, where: str = "true") -> dict[int, tuple[Any, ...]
     return {i: tuple(row_id) for i, row_id in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("splits")
 def test_row_ids_are_positions(lab: Lab, table: str) -> None:
     assert _ids(lab, table) == _identities()

@@ -107,6 +107,7 @@ def test_truncations_that_name_nothing_are_refused(lab: Lab) -> None:
     assert (lab.state(t), lab.state(plain)) == before
 
 
+@pytest.mark.slow
 def test_insert_overwrite_writes_a_base(lab: Lab) -> None:
     t = lab.create("id int, v string", values="(1, 'a'), (2, 'b'), (3, 'c')")
     lab.sql(f"DELETE FROM {t} WHERE id = 3")

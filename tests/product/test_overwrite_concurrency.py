@@ -108,6 +108,7 @@ def test_an_update_waits_for_an_overwrite_and_sees_its_rows(
     assert lab.rows(t) == [(1, 11), (2, 21)]
 
 
+@pytest.mark.slow
 def test_an_overwrite_waits_for_an_update_and_sees_its_rows(
     lab: Lab, other: Lab, before_commit: BeforeCommit, waiting: Waiting
 ) -> None:

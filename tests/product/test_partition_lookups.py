@@ -223,6 +223,7 @@ def test_queries(
 QUERY = "SELECT id FROM {t} JOIN days ON d = day WHERE number = 3"
 
 
+@pytest.mark.slow
 def test_settings_and_large_tables(
     lab: Lab, star: str, listed: Listed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

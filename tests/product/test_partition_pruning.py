@@ -126,6 +126,7 @@ def test_queries(
     assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
+@pytest.mark.slow
 def test_views_and_plain_tables(lab: Lab, table: str, listed: Listed) -> None:
     lab.sql(f"CREATE VIEW pruned AS SELECT id AS i, p AS part FROM {table}")
     listed.take()

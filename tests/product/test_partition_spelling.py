@@ -101,6 +101,7 @@ def test_two_spellings_of_one_value(lab: Lab) -> None:
     assert set(lab.rows(t, "id, p")) == {(0, 1), (1, 1), (100, None)}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_partition_clause_names_what_is_spelled_so_or_has_that_value(lab: Lab) -> None:
     t = _respelled(lab, "int", "1", "01", "1")

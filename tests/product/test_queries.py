@@ -169,6 +169,7 @@ def test_order_limit_and_offset(pair: Pair) -> None:
         assert pair.same(text, ordered=True), text
 
 
+@pytest.mark.slow
 def test_a_hint_names_a_table_or_its_alias(pair: Pair) -> None:
     for hint, source in {"emp": "emp", "e": "emp e", "$db.emp": "$db.emp"}.items():
         text = f"""EXPLAIN SELECT /*+ SHUFFLE_HASH({hint}) */ town
@@ -177,6 +178,7 @@ def test_a_hint_names_a_table_or_its_alias(pair: Pair) -> None:
             assert "ShuffledHashJoin" in frame.collect()[0][0], text
 
 
+@pytest.mark.slow
 def test_row_ids(pair: Pair) -> None:
     ids = [(1, 1, BUCKET, 0), (2, 3, BUCKET, 0), *((4 + i, 2, BUCKET, i) for i in range(3))]
     assert by_text(pair.rows("SELECT id, row__id.* FROM emp")) == ids

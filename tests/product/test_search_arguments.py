@@ -119,6 +119,7 @@ def test_nothing_is_missing(lab: Lab, many: str, condition: str) -> None:
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "query",

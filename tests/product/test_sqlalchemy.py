@@ -135,6 +135,7 @@ class Colour(enum.Enum):
     GREEN = 2
 
 
+@pytest.mark.slow
 def test_expressions_give_the_values_of_python(engine: sa.Engine) -> None:
     table = sa.Table(
         "sa_values",

@@ -41,6 +41,7 @@ def descriptions_since(lab: Lab, before: dict[int, str | None]) -> list[str | No
     return [text for i, text in descriptions(lab).items() if i > max(before, default=-1)]
 
 
+@pytest.mark.slow
 def test_metrics_of_each_kind_of_statement(lab: Lab) -> None:
     t = lab.create("id INT, s STRING")
     name = f"default.{t}"
@@ -117,6 +118,7 @@ def test_each_statement_is_one_record(lab: Lab, caplog: pytest.LogCaptureFixture
     assert vars(failed)["rows_inserted"] == 0
 
 
+@pytest.mark.slow
 def test_jobs_have_names(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     t = lab.create("id INT, s STRING", values="(1, 'a')")
     context = lab.spark.sparkContext

@@ -138,6 +138,7 @@ def test_times(lab: Lab) -> None:
         assert condition(lab, f"SELECT * FROM {t} TIMESTAMP AS OF {text}") == expected
 
 
+@pytest.mark.slow
 def test_all_tables_as_one_transaction_left_them(lab: Lab) -> None:
     t, u = lab.create("id int", values="(1)"), lab.create("id int", values="(1)")
     with acidsql.transaction(lab.spark) as transaction:

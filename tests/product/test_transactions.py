@@ -158,6 +158,7 @@ def test_all_queries_see_the_tables_as_of_the_beginning(lab: Lab, other: Lab) ->
     assert lab.rows(b) == []
 
 
+@pytest.mark.slow
 def test_a_failed_statement_takes_back_itself_alone(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,6 +173,7 @@ def test_fields_of_rows_are_nullable_in_the_table_that_they_make(lab: Lab) -> No
     lab.sql("DROP TABLE made")
 
 
+@pytest.mark.slow
 def test_maps_with_dates_as_keys(lab: Lab) -> None:
     t = lab.create("id int", values="(1), (2), (3)")
     lab.sql(f"ALTER TABLE {t} ADD COLUMNS (m map<date,int>)")
@@ -214,6 +215,7 @@ def test_sparks_orc_writer_loses_entries_of_maps_with_dates_as_keys(
     assert lab.spark.read.orc(path).selectExpr("size(m)").head()[0] == 1
 
 
+@pytest.mark.slow
 def test_values_that_do_not_fit_are_refused_before_anything_is_written(lab: Lab) -> None:
     t = lab.create("i tinyint, v varchar(2), d decimal(3,1)", values="(1Y, 'a', 1.5)")
     before = lab.state(t)

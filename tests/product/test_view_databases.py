@@ -49,6 +49,7 @@ def test_names_in_a_view_are_those_of_its_database(
     assert lab.rows("pets") == [(2,)]
 
 
+@pytest.mark.slow
 def test_persistent_functions_in_a_view_are_those_of_its_database(lab: Lab, upstairs: str) -> None:
     if lab.spark.version < "4":
         pytest.skip("functions in SQL came with Spark 4")

@@ -50,6 +50,7 @@ def test_least_and_greatest_values_and_counts(lab: Lab) -> None:
     assert lab.sql(f"SELECT 1 FROM {t} HAVING max(i) > 5") == [(1,)]
 
 
+@pytest.mark.slow
 def test_what_statistics_do_not_tell_is_computed_from_rows(lab: Lab) -> None:
     t = lab.create("i int, x double, t string, ts timestamp, st struct<a:int>", partitioned="p int")
     lab.insert(t, "(1, double('NaN'), 'b', TIMESTAMP'2024-01-01 00:00:00', struct(3), 1)")

@@ -192,6 +192,7 @@ def test_statements_in_the_session_of_the_tests(
     assert stopped == [empty]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check all tables, then some: the exit code tells whether there are problems."""

@@ -150,6 +150,7 @@ def test_a_terminal_shows_the_first_rows_of_a_table(
     assert len(capfd.readouterr().out.splitlines()) == 51
 
 
+@pytest.mark.slow
 def test_an_export_that_is_cut_short_is_an_error(
     shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

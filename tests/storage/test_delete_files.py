@@ -96,6 +96,7 @@ def test_a_published_file_is_read_once_while_there_is_room(monkeypatch: pytest.M
     assert read == ["a", "b", "c", "b", "b"], "another session has it too"
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("stripe_size", [None, 10_000])
 def test_a_file_knows_the_last_key_of_each_stripe(

@@ -22,6 +22,7 @@ def test_partitions_are_sorted_by_their_bytes_and_unique(given: list[tuple[str, 
     assert all(a < b for a, b in pairwise(joined))
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("codegen", ["FALLBACK", "NO_CODEGEN"])
 def test_spark_finds_the_ordinal_of_each_partition(spark: SparkSession, codegen: str) -> None:
