@@ -31,7 +31,6 @@ final class AcidScan
     implements Scan, Batch, SupportsRuntimeV2Filtering, SupportsReportStatistics {
   private static final int ROW_OVERHEAD = 8; // bytes that Spark adds for each row
   private static final String COUNT = "count"; // asks Python for the number of rows, -1 if unknown
-  private static final InputPartition[] NO_FILES = {new Splits.Task(new Splits.Part[0])};
   private final AcidTable table;
   private final StructType required;
   private final Predicate[] pushed;
@@ -55,6 +54,7 @@ final class AcidScan
     private StructType required;
     private Predicate[] pushed = new Predicate[0];
     private Aggregates aggregates;
+    private Aggregates counted; // of which no file is read
 
     Builder(AcidTable table) {
       this.table = table;
@@ -75,21 +75,28 @@ final class AcidScan
       return pushed;
     }
 
-    /** Takes aggregates of all rows, which Spark merges: each task returns those of its files. */
-    public boolean pushAggregation(Aggregation wanted) {
+    /** Returns whether nothing but the number of rows is asked, and Python knows it. */
+    public boolean supportCompletePushDown(Aggregation wanted) {
       Aggregates found = pushed.length == 0 ? Aggregates.of(table, wanted) : null;
       if (found != null && found.isCount()) {
         long rows = ByteBuffer.wrap(table.ask(COUNT)).getLong();
-        aggregates = rows < 0 ? null : found.of(rows);
+        counted = rows < 0 ? null : found.of(rows);
       }
-      if (found != null && aggregates == null && table.isWhole) {
-        aggregates = found;
+      return counted != null;
+    }
+
+    /** Takes aggregates of all rows, which Spark merges: each task returns those of its files. */
+    public boolean pushAggregation(Aggregation wanted) {
+      if (counted == null && pushed.length == 0 && table.isWhole) {
+        aggregates = Aggregates.of(table, wanted);
       }
-      return aggregates != null;
+      return counted != null || aggregates != null;
     }
 
     public Scan build() {
-      return new AcidScan(table, required, pushed, aggregates);
+      return counted != null
+          ? (Scan) new CountScan(table, counted)
+          : new AcidScan(table, required, pushed, aggregates);
     }
   }
 
@@ -155,9 +162,6 @@ final class AcidScan
    * blanks, or "all"; then a line for each predicate.
    */
   public InputPartition[] planInputPartitions() {
-    if (aggregates != null && !aggregates.readsFiles()) {
-      return NO_FILES;
-    }
     StringBuilder request = new StringBuilder(keptPartitions());
     for (int i = 0; i < pushed.length; i++) {
       request.append('\n').append(pushed[i].toString().replace('\n', ' '));
@@ -169,7 +173,8 @@ final class AcidScan
       byte[] answer = table.ask(request.toString());
       InputPartition[] found = Splits.decode(answer, table.partitions());
       // Aggregates of no rows are a row, too.
-      return found.length == 0 && aggregates != null ? NO_FILES : found;
+      boolean isEmpty = found.length == 0 && aggregates != null;
+      return isEmpty ? new InputPartition[] {new Splits.Task(new Splits.Part[0])} : found;
     } catch (java.io.IOException error) {
       throw new IllegalStateException(error);
     }

@@ -61,9 +61,6 @@ final class Aggregates implements Serializable {
     return new Aggregates(columns, result, functions, places, rows);
   }
 
-  boolean readsFiles() {
-    return counted < 0;
-  }
 
   /** Returns the aggregates that Spark wants, or null if statistics do not tell one of them. */
   static Aggregates of(AcidTable table, Aggregation wanted) {
