@@ -1,6 +1,7 @@
 package acidsql.orc;
 
 import java.io.Serializable;
+import org.apache.hadoop.hive.common.type.HiveDecimal;
 import org.apache.orc.ColumnStatistics;
 import org.apache.orc.DateColumnStatistics;
 import org.apache.orc.DecimalColumnStatistics;
@@ -129,9 +130,10 @@ final class Aggregates implements Serializable {
         of[i] = functions[i] == COUNT ? Long.valueOf(count) : value;
       } else {
         ColumnStatistics known = file.statisticsOf(places[i]);
-        if (known != null && (functions[i] == COUNT || known.getNumberOfValues() == 0)) {
-          of[i] = functions[i] == COUNT ? Long.valueOf(known.getNumberOfValues()) : null;
-        } else {
+        isTold = known != null && isComplete(known, file.numberOfRows());
+        if (isTold && functions[i] == COUNT) {
+          of[i] = Long.valueOf(known.getNumberOfValues());
+        } else if (isTold) {
           of[i] = value(known, functions[i] == MIN, columns.fields()[places[i]].dataType());
           isTold = of[i] != null;
         }
@@ -140,25 +142,39 @@ final class Aggregates implements Serializable {
     merge(isTold ? of : read(file), found);
   }
 
+  /**
+   * Returns whether statistics are those of a column with values. Those of NULL alone look like none
+   * at all, which other writers may have left out.
+   */
+  private static boolean isComplete(ColumnStatistics known, long rows) {
+    long values = known.getNumberOfValues();
+    return values > 0 && values <= rows && (known.hasNull() || values == rows);
+  }
+
   /** Returns the least or greatest value, or null if it is not told. */
   private static Object value(ColumnStatistics known, boolean isLeast, DataType type) {
     if (known instanceof IntegerColumnStatistics) {
       IntegerColumnStatistics of = (IntegerColumnStatistics) known;
-      return number(isLeast ? of.getMinimum() : of.getMaximum(), type);
+      return of.getMinimum() > of.getMaximum()
+          ? null
+          : number(isLeast ? of.getMinimum() : of.getMaximum(), type);
     }
     if (known instanceof DateColumnStatistics && type instanceof DateType) {
       DateColumnStatistics of = (DateColumnStatistics) known;
       // Days before may be of another calendar.
-      boolean isSafe = of.getMinimumDayOfEpoch() >= FIRST_GREGORIAN_DAY;
+      boolean isSafe =
+          of.getMinimumDayOfEpoch() >= FIRST_GREGORIAN_DAY
+              && of.getMinimumDayOfEpoch() <= of.getMaximumDayOfEpoch();
       long day = isLeast ? of.getMinimumDayOfEpoch() : of.getMaximumDayOfEpoch();
       return isSafe ? Integer.valueOf((int) day) : null;
     }
     if (known instanceof DecimalColumnStatistics && type instanceof DecimalType) {
       DecimalColumnStatistics of = (DecimalColumnStatistics) known;
       DecimalType decimal = (DecimalType) type;
-      java.math.BigDecimal value =
-          (isLeast ? of.getMinimum() : of.getMaximum()).bigDecimalValue();
-      return Decimal.apply(value, decimal.precision(), decimal.scale());
+      HiveDecimal value = isLeast ? of.getMinimum() : of.getMaximum();
+      return value == null
+          ? null
+          : Decimal.apply(value.bigDecimalValue(), decimal.precision(), decimal.scale());
     }
     return null;
   }
