@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import result
+from acidsql.commands.describe_json import describe_as_json
 from acidsql.commands.partitions import the_one
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import lowered
@@ -31,10 +32,10 @@ def describe(session: AcidSession, statement: show_statements.Describe) -> DataF
     table = find(session, statement.name)
     if table is None:
         return None
-    if statement.as_json:
+    if statement.column is not None and statement.as_json:
         raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.DESCRIBE_AS_JSON",
-            "DESCRIBE … AS JSON is not supported for transactional tables: use DESCRIBE EXTENDED",
+            "UNSUPPORTED_FEATURE.DESC_TABLE_COLUMN_JSON",
+            "AS JSON describes a whole table: leave the column out",
         )
     if statement.column is not None:
         return _describe_column(session, table, statement.column, statement.mode)
@@ -42,6 +43,8 @@ def describe(session: AcidSession, statement: show_statements.Describe) -> DataF
     if statement.partition is not None:
         partition = the_one(session, table, statement.partition)
     rows = described(session, table)
+    if statement.as_json:
+        return describe_as_json(session, table, rows, partition, statement.mode)
     types = {name: data_type for name, data_type, _ in rows}
     if table.partition_columns:
         by = rows[len(table.columns) :]
