@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.faults.campaign import Fault, Options, missing, report, violations
+from tests.faults.campaign import Fault, Options, described, missing, report, violations
 from tests.faults.families import FAMILIES
 
 
@@ -46,11 +46,7 @@ def _tell(fault: Fault, number: int, log: Path | None) -> None:
         with log.open("a") as lines:
             lines.write(json.dumps(asdict(fault) | {"time": time.time()}) + "\n")
     if fault.violation is not None:
-        print(
-            f"VIOLATION {fault.family} --seed {fault.seed} ({fault.step}, {fault.statement}): "
-            f"{fault.violation}",
-            flush=True,
-        )
+        print(described(fault), flush=True)
     elif number % 10 == 0:
         print(f"{number} faults, the last is {fault.family} {fault.seed}", flush=True)
 

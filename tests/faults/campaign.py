@@ -77,7 +77,7 @@ def violations(faults: Iterable[Fault]) -> list[Fault]:
 
 def report(faults: Sequence[Fault]) -> str:
     """Return a table of the hits of each family: a line for each step, a column for each kind of
-    statement.
+    statement; and then each violation in full, which pytest would shorten.
     """
     parts = []
     for name in dict.fromkeys(fault.family for fault in faults):
@@ -93,9 +93,17 @@ def report(faults: Sequence[Fault]) -> str:
         rows.append(["all", *map(str, totals), str(sum(totals))])
         parts.append(_aligned(rows))
     struck = sum(fault.struck for fault in faults)
-    wrong = len(violations(faults))
-    parts.append(f"{len(faults)} faults, {struck} of them struck, {wrong} violations")
-    return "\n\n".join(parts)
+    wrong = violations(faults)
+    parts.append(f"{len(faults)} faults, {struck} of them struck, {len(wrong)} violations")
+    return "\n\n".join([*parts, *map(described, wrong)])
+
+
+def described(fault: Fault) -> str:
+    """Return all there is to know of a violation."""
+    return (
+        f"VIOLATION {fault.family} --seed {fault.seed} ({fault.step}, {fault.statement}): "
+        f"{fault.violation}"
+    )
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -30,7 +30,7 @@ def test_faults_of_other_families_are_no_hits() -> None:
     assert missing(other, FAULTS) == {("commit", "INSERT"): 1}
 
 
-def test_the_report_counts_hits_by_step_and_statement() -> None:
+def test_the_report_counts_hits_and_tells_violations() -> None:
     assert report(FAULTS).splitlines() == [
         "kills  DELETE INSERT all",
         "commit      0      1   1",
@@ -38,6 +38,8 @@ def test_the_report_counts_hits_by_step_and_statement() -> None:
         "all         1      1   2",
         "",
         "3 faults, 2 of them struck, 1 violations",
+        "",
+        "VIOLATION kills --seed 3 (rename, DELETE): a row is lost",
     ]
 
 
