@@ -240,6 +240,9 @@ _LIMITS = {
     "`CACHE TABLE`": _features(
         CACHE_TABLE=("CACHE TABLE bad", "CACHE LAZY TABLE c AS SELECT * FROM bad")
     ),
+    "`DESCRIBE … column AS JSON`, which Spark refuses too": _features(
+        DESC_TABLE_COLUMN_JSON="DESCRIBE EXTENDED bad id AS JSON"
+    ),
     "`CREATE GLOBAL TEMPORARY VIEW`": _features(
         GLOBAL_TEMPORARY_VIEW="CREATE GLOBAL TEMPORARY VIEW bad2 AS SELECT * FROM bad"
     ),
