@@ -49,17 +49,24 @@ def callback_client(spark: SparkSession) -> JavaObject:
 
 
 def start_callbacks(spark: SparkSession) -> None:
-    """Start the server through which the JVM calls Python, if there is none.
+    """Start the server through which the JVM calls Python, unless it calls this process already.
 
-    One that PySpark has started stays as it is: a stream may be using it.
+    One that PySpark has started stays as it is: a stream may be using it. Another process at the
+    same JVM may have had the calls led to itself, and may be gone since.
 
     Raises:
         AcidAnalysisError: see ``callback_client``.
     """
     gateway = spark.sparkContext._gateway
     with JvmCache.of(gateway).mutex:
-        if gateway.__dict__.get("_callback_server") is None:
-            _start_server(spark)
+        server = gateway.__dict__.get("_callback_server")
+        if server is not None:
+            called = gateway_server(spark).getCallbackClient().getPort()
+            if called == server.get_listening_port():
+                return
+            gateway.shutdown_callback_server()
+            gateway._callback_server = None
+        _start_server(spark)
 
 
 def _start_server(spark: SparkSession) -> None:
@@ -67,6 +74,8 @@ def _start_server(spark: SparkSession) -> None:
     token = secrets.token_hex(32)
     gateway.python_parameters.auth_token = token
     ensure_callback_server_started(gateway)
+    # The one of a server before named itself by another token.
+    JvmCache.of(gateway).objects.pop("NamedCaller", None)
     try:
         only_object(spark, _SOURCE, "NamedCaller", [gateway_server(spark), token])
     except Py4JJavaError as error:
