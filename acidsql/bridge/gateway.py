@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.java_sources import only_object
+from acidsql.bridge.java_sources import new_object, only_object
 from acidsql.bridge.jvm import JavaObject
 from acidsql.bridge.jvm_cache import JvmCache
 from acidsql.bridge.spark_versions import missing_internal
@@ -39,11 +39,8 @@ def callback_client(spark: SparkSession) -> JavaObject:
     """
     gateway = spark.sparkContext._gateway
     with JvmCache.of(gateway).mutex:
+        # Whoever is connected to a server that PySpark has started has shown no token.
         if gateway.python_parameters.auth_token is None:
-            if gateway.__dict__.get("_callback_server") is not None:
-                # Whoever is connected to a server that PySpark has started has shown no token.
-                gateway.shutdown_callback_server()
-                gateway._callback_server = None
             _start_server(spark)
     return gateway_server(spark).getCallbackClient()
 
@@ -60,23 +57,23 @@ def start_callbacks(spark: SparkSession) -> None:
     gateway = spark.sparkContext._gateway
     with JvmCache.of(gateway).mutex:
         server = gateway.__dict__.get("_callback_server")
-        if server is not None:
-            called = gateway_server(spark).getCallbackClient().getPort()
-            if called == server.get_listening_port():
-                return
-            gateway.shutdown_callback_server()
-            gateway._callback_server = None
-        _start_server(spark)
+        called = None if server is None else gateway_server(spark).getCallbackClient().getPort()
+        if server is None or called != server.get_listening_port():
+            _start_server(spark)
 
 
 def _start_server(spark: SparkSession) -> None:
+    """Start a server that asks for a new token, in place of the one that there is, if any; the
+    caller holds the mutex.
+    """
     gateway = spark.sparkContext._gateway
+    if gateway.__dict__.get("_callback_server") is not None:
+        gateway.shutdown_callback_server()
+        gateway._callback_server = None
     token = secrets.token_hex(32)
     gateway.python_parameters.auth_token = token
     ensure_callback_server_started(gateway)
-    # The one of a server before named itself by another token.
-    JvmCache.of(gateway).objects.pop("NamedCaller", None)
     try:
-        only_object(spark, _SOURCE, "NamedCaller", [gateway_server(spark), token])
+        new_object(spark, _SOURCE, "NamedCaller", [gateway_server(spark), token])
     except Py4JJavaError as error:
         raise missing_internal(spark.version, "py4j's client of callbacks") from error

@@ -192,9 +192,23 @@ def url_of(spark: SparkSession, path: Path) -> JavaObject:
 def only_object(
     spark: SparkSession, source: str, name: str, arguments: Sequence[JavaObject] = ()
 ) -> JavaObject:
-    """Return the object of a class in a source, of which there is one in each JVM.
+    """Return the object of a class in a source, of which there is one in each JVM; ``new_object``
+    makes it when it is asked for first.
+    """
+    cache = JvmCache.of(spark.sparkContext._gateway)
+    with cache.mutex:
+        if name not in cache.objects:
+            cache.objects[name] = new_object(spark, source, name, arguments)
+        return cache.objects[name]
+
+
+def new_object(
+    spark: SparkSession, source: str, name: str, arguments: Sequence[JavaObject] = ()
+) -> JavaObject:
+    """Make an object of a class in a source.
 
     Args:
+        spark: the session.
         source: file name; its text names classes of Spark and py4j alone.
         name: of the class, without its package; it has one constructor.
         arguments: what the constructor takes.
@@ -202,11 +216,7 @@ def only_object(
     Raises:
         AcidAnalysisError: see ``compiled``.
     """
-    cache = JvmCache.of(spark.sparkContext._gateway)
-    with cache.mutex:
-        if name not in cache.objects:
-            loader = compiled(spark, source_text(source, {}))
-            constructor = loader.loadClass(f"{PACKAGE}.{name}").getConstructors()[0]
-            listed = jvm_class(spark, "java.util.List").of(*arguments)
-            cache.objects[name] = constructor.newInstance(listed.toArray())
-        return cache.objects[name]
+    loader = compiled(spark, source_text(source, {}))
+    constructor = loader.loadClass(f"{PACKAGE}.{name}").getConstructors()[0]
+    listed = jvm_class(spark, "java.util.List").of(*arguments)
+    return constructor.newInstance(listed.toArray())
