@@ -25,12 +25,11 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
-Planner = Callable[[Sequence[int] | None, Sequence[str]], bytes]
+Planner = Callable[[Sequence[int] | None], bytes]
 """Plans the files that a query reads when it runs.
 
-It takes the ordinals of the partitions that the predicates of the query leave, None for all, and
-these predicates as text; it returns what the reader's class ``Splits`` decodes. It may be called in
-any thread.
+It takes the ordinals of the partitions that the predicates of the query leave, None for all; it
+returns what the reader's class ``Splits`` decodes. It may be called in any thread.
 """
 
 
@@ -70,7 +69,6 @@ class AcidTable:
         zone: time zone of the session.
         deleted_rows: what becomes of deleted rows.
         is_whole: whether all rows of the files count, so that their statistics tell of them.
-        filters_rows: whether ORC applies the predicates of a query to rows, too.
     """
 
     name: str
@@ -86,7 +84,6 @@ class AcidTable:
     counter: Callable[[], int | None] | None = None
     deleted_rows: DeletedRows = DeletedRows.HIDDEN
     is_whole: bool = False
-    filters_rows: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     batch_rows = int(state.conf().orcVectorizedReaderBatchSize())
     numbers = (
         *(table.size, table.rows, batch_rows),
-        *(int(table.deleted_rows), int(table.filters_rows), int(table.is_whole)),
+        *(int(table.deleted_rows), int(table.is_whole)),
     )
     made = maker(spark, "orc", "Tables").table(
         table.name,
@@ -163,9 +160,8 @@ def _planning(table: AcidTable) -> object:
             if request == _COUNT:
                 rows = None if counter is None else counter()
                 return struct.pack(">q", -1 if rows is None else rows)
-            kept, *predicates = request.split("\n")
-            ordinals = None if kept == "all" else [int(ordinal) for ordinal in kept.split()]
-            return planner(ordinals, predicates)
+            kept = None if request == "all" else [int(ordinal) for ordinal in request.split()]
+            return planner(kept)
 
         class Java:
             implements = ("java.util.function.Function",)

@@ -174,8 +174,7 @@ def _planner(
     for file in files:
         by_partition[file.ordinal].append(file)
 
-    def plan(kept: Sequence[int] | None, predicates: Sequence[str]) -> bytes:
-        del predicates  # the partitions that they leave are known
+    def plan(kept: Sequence[int] | None) -> bytes:
         read = files if kept is None else [f for o in kept for f in by_partition.get(o, ())]
         size = settings.share or split_size(
             [file.length for file in read],

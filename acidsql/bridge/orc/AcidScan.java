@@ -158,20 +158,12 @@ final class AcidScan
   /**
    * Asks Python for the parts of files that are read.
    *
-   * <p>A request is a line of the ordinals of the partitions that the predicates leave, separated by
-   * blanks, or "all"; then a line for each predicate.
+   * <p>A request has the ordinals of the partitions that the predicates leave, separated by blanks,
+   * or is "all".
    */
   public InputPartition[] planInputPartitions() {
-    StringBuilder request = new StringBuilder(keptPartitions());
-    for (int i = 0; i < pushed.length; i++) {
-      request.append('\n').append(pushed[i].toString().replace('\n', ' '));
-    }
-    for (int i = 0; i < atRunTime.length; i++) {
-      request.append('\n').append(atRunTime[i].toString().replace('\n', ' '));
-    }
     try {
-      byte[] answer = table.ask(request.toString());
-      InputPartition[] found = Splits.decode(answer, table.partitions());
+      InputPartition[] found = Splits.decode(table.ask(keptPartitions()), table.partitions());
       // Aggregates of no rows are a row, too.
       boolean isEmpty = found.length == 0 && aggregates != null;
       return isEmpty ? new InputPartition[] {new Splits.Task(new Splits.Part[0])} : found;

@@ -36,8 +36,8 @@ import scala.Option;
  * <p>Its columns are those of the table in their order, those of its partitions last. What else is
  * known of a row is in metadata columns: its row id, whether it was deleted, the index of its
  * partition, the write id of its last event, and the operation of the event that is read. Spark
- * tells the predicates and columns of a query, and Python answers with the parts of files that tasks
- * read.
+ * tells the predicates and columns of a query; Python is told which partitions they leave, and
+ * answers with the parts of files that tasks read.
  */
 public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   // Metadata columns, by their indexes.
@@ -64,7 +64,6 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   final String zone;
   final int batchRows;
   final int deletedRows; // HIDDEN, SHOWN or ALONE
-  final boolean filtersRows;
   final boolean isWhole; // whether all rows of the files count
   private final String name;
   private final String key;
@@ -85,8 +84,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
    * @param planner is given a request, see AcidScan, and returns what Splits decodes
    * @param zone time zone of the session
    * @param numbers bytes and rows of the table; rows of a batch; what becomes of deleted rows; 1 if
-   *     ORC filters rows; 1 if all rows of the files count, so that their statistics tell of them;
-   *     separated by blanks
+   *     all rows of the files count, so that their statistics tell of them; separated by blanks
    */
   public AcidTable(
       String name,
@@ -110,8 +108,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     this.rows = Long.parseLong(told[1]);
     this.batchRows = Integer.parseInt(told[2]);
     this.deletedRows = Integer.parseInt(told[3]);
-    this.filtersRows = told[4].equals("1");
-    this.isWhole = told[5].equals("1");
+    this.isWhole = told[4].equals("1");
     this.conf = conf;
     this.context = context;
     StructType read = (StructType) CharVarcharUtils.replaceCharVarcharWithString(declared);

@@ -62,7 +62,6 @@ final class Aggregates implements Serializable {
     return new Aggregates(columns, result, functions, places, rows);
   }
 
-
   /** Returns the aggregates that Spark wants, or null if statistics do not tell one of them. */
   static Aggregates of(AcidTable table, Aggregation wanted) {
     AggregateFunc[] all = wanted.aggregateExpressions();

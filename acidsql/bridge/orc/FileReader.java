@@ -135,7 +135,7 @@ final class FileReader implements SearchArguments.KnownColumns {
       if (argument != null) {
         options.searchArgument(argument, new String[0]);
         // To go on after rows that it has passed over, ORC needs the positions of an index.
-        boolean isFiltered = plan.filtersRows && reader.getRowIndexStride() > 0;
+        boolean isFiltered = reader.getRowIndexStride() > 0;
         options.allowSARGToFilter(isFiltered).useSelected(isFiltered);
       }
     } catch (Exception error) {

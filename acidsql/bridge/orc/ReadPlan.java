@@ -13,7 +13,6 @@ final class ReadPlan implements Serializable {
   final int dataColumns; // their number; in positions, those of the partition follow
   final int[] positions; // of the required columns, see AcidTable.positionOf
   final int deletedRows; // what becomes of them, see AcidTable
-  final boolean filtersRows; // whether ORC applies the predicates to rows
   final boolean hasLocalTimes; // whether there are timestamps that are no moments
   final Predicate[] predicates; // all of which rows have to meet, or they may be left out
   final String zone;
@@ -26,7 +25,6 @@ final class ReadPlan implements Serializable {
     this.declared = table.declared;
     this.dataColumns = declared.length();
     this.deletedRows = table.deletedRows;
-    this.filtersRows = table.filtersRows;
     this.predicates = predicates;
     this.zone = table.zone;
     this.batchRows = table.batchRows;
