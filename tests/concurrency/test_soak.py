@@ -12,7 +12,7 @@ import pytest
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 
-@pytest.mark.sample("threads", "processes")
+@pytest.mark.sample("processes")
 @pytest.mark.parametrize(
     "writers",
     [

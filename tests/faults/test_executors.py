@@ -13,6 +13,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 
 def test_rows_are_there_once_when_executors_are_killed(tmp_path: Path) -> None:
-    found = list(executors.FAMILY.run(Options(count=3, seed=0, home=tmp_path)))
+    found = list(executors.FAMILY.run(Options(count=2, seed=0, home=tmp_path)))
     assert [fault.violation for fault in violations(found)] == []
     assert any(fault.struck for fault in found), report(found)

@@ -40,6 +40,6 @@ def test_killed_statements_have_happened_or_not_and_the_next_process_goes_on(
 ) -> None:
     several = [seed for seed in range(1000) if plan(seed).case.kind == "transaction"]
     with campaign(tmp_path) as opened:
-        found = [opened.fault(seed) for seed in sorted({*range(15), *several[:3]})]
+        found = [opened.fault(seed) for seed in sorted({*range(8), *several[:2]})]
     assert [fault.violation for fault in violations(found)] == []
-    assert sum(fault.struck for fault in found) >= 15, report(found)
+    assert sum(fault.struck for fault in found) >= 8, report(found)

@@ -14,7 +14,7 @@ from tests.requirements import require_tools, unavailable
 
 pytestmark = [pytest.mark.metastore, pytest.mark.spark]
 
-_COUNT = 21
+_COUNT = 12
 
 
 def test_a_server_that_fails_at_a_call(spark: SparkSession, tmp_path: Path) -> None:
