@@ -283,3 +283,24 @@ def test_a_table_of_the_same_name_has_nothing_of_the_dropped_one(lab: Lab) -> No
     # The delete files of the two have the same path and length, and concern other write ids.
     assert life(deleted=1) == [(2,)]
     assert life(deleted=2) == [(1,)]
+
+
+@pytest.mark.parametrize("kind", ["default", "insert_only"])
+def test_columns_may_have_the_names_of_those_of_acid_files(lab: Lab, kind: str) -> None:
+    """As in HIVE-26394."""
+    t = lab.create(
+        "operation INT, originalTransaction BIGINT, bucket INT, rowId BIGINT, "
+        "currentTransaction BIGINT, row STRUCT<id: INT, v: STRING>",
+        properties={"transactional_properties": kind},
+    )
+    lab.insert(
+        t, "(0, 1, 536870912, 0, 1, named_struct('id', 7, 'v', 'x')), (2, 1, 536870912, 1, 2, NULL)"
+    )
+    assert lab.sql(f"SELECT rowId, row.v FROM {t} WHERE operation = 0 AND bucket > 1") == [(0, "x")]
+    assert lab.sql(f"SELECT max(rowId), count(row.id) FROM {t}") == [(1, 1)]
+    if kind == "insert_only":
+        return
+    lab.sql(f"UPDATE {t} SET rowId = rowId + 5, row.v = 'y' WHERE operation = 0")
+    for compaction in ("minor", "major"):
+        assert lab.rows(t, "operation, rowId, row") == [(0, 5, (7, "y")), (2, 1, None)]
+        lab.compact(t, compaction)

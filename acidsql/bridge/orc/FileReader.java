@@ -98,8 +98,9 @@ final class FileReader implements SearchArguments.KnownColumns {
       needsIds = plan.reads(AcidTable.ROW_ID_COLUMN) || deleted != null;
       SearchArguments arguments = new SearchArguments(this);
       SearchArgument argument = null;
-      // The position of a row is known only if none before it is passed over.
-      if (isEvents || !needsIds) {
+      // The position of a row is known only if none before it is passed over. Where the columns of
+      // a table have the names of an ACID file's, ORC looks for a column one level too deep.
+      if ((isEvents || !needsIds) && !SchemaEvolution.checkAcidSchema(type)) {
         argument = arguments.of(plan.predicates);
       }
       TypeDescription read = readSchema(schema);
