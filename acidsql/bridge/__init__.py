@@ -90,6 +90,7 @@ from acidsql.bridge.jvm import (
     jvm_time_zone,
     same,
     session_key,
+    session_time_zone,
     setting_names,
     simple_name,
 )
@@ -415,6 +416,7 @@ __all__ = [
     "send_answers_at_once",
     "session_key",
     "session_of",
+    "session_time_zone",
     "setting_names",
     "simple_name",
     "sort_order",

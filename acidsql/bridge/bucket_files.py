@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +16,10 @@ from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_
 from acidsql.bridge.plans import java_frame, logical_plan
 
 _MAKER = "writer", "Writers"
+# Setting of the writer (``BucketFile.TIME_ZONE``).
+_TIME_ZONE = "acidsql.time.zone"
+# TIMESTAMP_NTZ as a type, and no name, in Spark's JSON of a schema.
+_LOCAL_TIME = re.compile(r'"(type|elementType|keyType|valueType)":"timestamp_ntz"')
 # Columns of an event before ``row``.
 _EVENT_COLUMNS = 5
 
@@ -48,11 +54,13 @@ class FileSchema:
         events: the six columns of the file.
         columns: the table's columns that rows have; all of ``row``, or none if nothing is inserted.
         options: settings of ORC's writer.
+        zone: time zone of the local times that a TIMESTAMP is in the file.
     """
 
     events: StructType
     columns: StructType
     options: Mapping[str, str]
+    zone: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +114,7 @@ def write_bucket_files(
         _orc_schema(spark, schema.events),
         _orc_schema(spark, StructType(schema.events.fields[:_EVENT_COLUMNS])),
         java_type(spark, schema.columns),
-        _configuration(spark, schema.options),
+        _configuration(spark, schema),
         write_id,
         layout.only,
         names,
@@ -142,13 +150,16 @@ def _written(told: str, width: int) -> list[WrittenFile]:
 
 
 def _orc_schema(spark: SparkSession, schema: StructType) -> JavaObject:
-    """Return the ``TypeDescription`` of columns, as Spark writes them."""
+    """Return the ``TypeDescription`` of columns, as Spark writes them; but a TIMESTAMP_NTZ, which
+    Spark writes as a number, is ORC's TIMESTAMP.
+    """
+    text = _LOCAL_TIME.sub(r'"\1":"timestamp"', schema.json())
     utils = scala_object(spark, f"{SOURCES}.orc.OrcUtils")
-    return utils.orcTypeDescription(java_type(spark, schema))
+    return utils.orcTypeDescription(java_type(spark, StructType.fromJson(json.loads(text))))
 
 
-def _configuration(spark: SparkSession, options: Mapping[str, str]) -> JavaObject:
-    wanted = scala_map(spark, list(options.items()))
+def _configuration(spark: SparkSession, schema: FileSchema) -> JavaObject:
+    wanted = scala_map(spark, [*schema.options.items(), (_TIME_ZONE, schema.zone)])
     return spark._jsparkSession.sessionState().newHadoopConfWithOptions(wanted)
 
 
@@ -165,7 +176,7 @@ class BucketFileEncoder:
         self._arguments = (
             _orc_schema(spark, schema.events),
             java_type(spark, schema.columns),
-            _configuration(spark, schema.options),
+            _configuration(spark, schema),
         )
 
     def encode(self, rows: Iterable[tuple[int, JavaObject]], write_id: int, bucket: int) -> bytes:

@@ -344,6 +344,11 @@ def same(one: JavaObject, other: JavaObject) -> bool:
     return bool(one.equals(other))
 
 
+def session_time_zone(spark: SparkSession) -> str:
+    """Return the time zone that the session has now."""
+    return str(spark.conf.get("spark.sql.session.timeZone"))
+
+
 def jvm_time_zone(spark: SparkSession) -> str:
     """Return the JVM's default time zone, in which Spark's ORC writer stores local times."""
     return str(jvm_class(spark, "java.util.TimeZone").getDefault().getID())

@@ -34,6 +34,11 @@ from acidsql.syntax.literals import string_value
 from acidsql.syntax.places import place_of
 from acidsql.syntax.values import literal, unsupported_value
 
+# TIMESTAMP in the text of a type; a field may have the same name, before a colon.
+_TIMESTAMP = re.compile(
+    r"(?:^|(?<=[<,:])|(?<=[<,:] ))timestamp(?= *(?:[,>]|$)| (?:not|comment) )", re.IGNORECASE
+)
+
 
 def substitute_variables(spark: SparkSession, text: str) -> str:
     """Replace ``${…}`` in a text from the configuration, as Spark does before it parses."""
@@ -82,8 +87,12 @@ def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:
 
 @cached_per_session(1024)
 def parse_type(spark: SparkSession, text: str) -> DataType:
-    """Parse the SQL text of a type; char and varchar keep their lengths."""
-    parsed = session_state(spark).sqlParser().parseDataType(text)
+    """Parse the SQL text of a type; char and varchar keep their lengths.
+
+    TIMESTAMP is the one of an instant, whatever ``spark.sql.timestampType`` is.
+    """
+    instants = _TIMESTAMP.sub("timestamp_ltz", text)
+    parsed = session_state(spark).sqlParser().parseDataType(instants)
     return StructType.fromJson(
         {
             "type": "struct",

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
-from acidsql.commands.definitions import check_columns
+from acidsql.commands.definitions import check_columns, check_local_times
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
@@ -125,6 +125,7 @@ def _alter(
         columns = alter(old.columns)
         _check_by_name(old, columns)
         check_columns(session, columns, old.partition_columns)
+        check_local_times(replace(old, columns=columns))
         session.metastore.check_table(replace(old, columns=columns))
         return columns
 

@@ -138,15 +138,22 @@ def _check(
     if of_spark:
         check_location(session, table)
         check_unowned(session, table.location)
-        _check_time_zone(session, table)
+        _check_timestamps(session, table)
 
 
-def _check_time_zone(session: AcidSession, table: Table) -> None:
-    """Refuse timestamps that Spark wrote in another time zone than the session's.
+def _check_timestamps(session: AcidSession, table: Table) -> None:
+    """Refuse timestamps that Spark wrote in another time zone than the session's, and local times.
 
     Spark wrote local times in the JVM's zone; acidsql would read them as local times in the
-    session's.
+    session's. A TIMESTAMP_NTZ it wrote as a number.
     """
+    for column in table.columns:
+        if "timestamp_ntz" in column.type.lower():
+            raise _cannot(
+                table.full_name,
+                f"Spark wrote {column.name} as numbers, which TIMESTAMP_NTZ is not in Hive; "
+                "create a transactional table AS SELECT from it",
+            )
     if session.time_zone == session.jvm_time_zone:
         return
     for field in data_schema(session.spark, table).fields:

@@ -13,6 +13,7 @@ from acidsql.commands import events, result
 from acidsql.commands.adopt_table import check_location, existing
 from acidsql.commands.definitions import (
     check_columns,
+    check_local_times,
     check_properties,
     warn_of_retention,
     with_codec,
@@ -261,6 +262,7 @@ def _defined(
         **_buckets(session, statement.clustered_by, columns),
     )
     check_bucket_columns(session.spark, table)
+    check_local_times(table)
     session.metastore.check_table(table)
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)

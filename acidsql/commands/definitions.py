@@ -192,6 +192,23 @@ def check_columns(
             _check_default(session, column)
 
 
+def check_local_times(table: Table) -> None:
+    """Refuse TIMESTAMP_NTZ in an insert-only table: Spark's writers of plain files do not write it
+    as Hive reads it.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_DATATYPE.
+    """
+    for column in (*table.columns, *table.partition_columns):
+        if table.insert_only and "timestamp_ntz" in column.type.lower():
+            raise AcidAnalysisError(
+                "UNSUPPORTED_DATATYPE",
+                f"column {column.name!r} has type {column.type}, which an insert-only table cannot "
+                "have: use TIMESTAMP, or a full ACID table",
+                {"typeName": column.type},
+            )
+
+
 def _check_default(session: AcidSession, column: Column) -> None:
     """Refuse a default that Spark refuses; its values of char and varchar are strings."""
     declared = bridge.parse_type(session.spark, column.type)

@@ -70,8 +70,8 @@ class WriteSchema:
         return StructType().fromJson(schema.jsonValue())
 
     def stored(self, rows: DataFrame, values: Sequence[str], bucket: str) -> DataFrame:
-        """Convert new values to those in files: shift timestamps to the files' time zone, add
-        buckets.
+        """Convert new values to those in files: add buckets; in an insert-only table, which Spark's
+        ORC writer writes, shift timestamps to the files' time zone.
 
         Args:
             values: names of the columns with new values, in the order of the table's columns.
@@ -82,7 +82,8 @@ class WriteSchema:
             rows = rows.withColumn(bucket, bucket_id(self.session.spark, self.table, columns))
         session = self.session
         zone = zone_of_columns(session, self.table.columns)
-        if self.table.file_format is FileFormat.ORC and zone != session.jvm_time_zone:
+        is_by_spark = self.table.insert_only and self.table.file_format is FileFormat.ORC
+        if is_by_spark and zone != session.jvm_time_zone:
             fields = zip(values, self.data.fields, strict=False)
             typed = {name: f.dataType for name, f in fields if has_timestamp(f.dataType)}
             shifted = {n: to_file_zone(session, F.col(n), t, zone) for n, t in typed.items()}

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.adopt_table import check_location
-from acidsql.commands.definitions import check_columns, with_codec
+from acidsql.commands.definitions import check_columns, check_local_times, with_codec
 from acidsql.commands.load import check_files
 from acidsql.commands.new_table import check_empty, filling, new_table_name
 from acidsql.commands.partitions import full_values
@@ -130,6 +130,7 @@ def _new_table(
         created=int(time.time()),
     )
     check_columns(session, table.columns, table.partition_columns)
+    check_local_times(table)
     if statement.location is not None or not session.metastore.capabilities.chooses_locations:
         check_location(session, table)
     check_empty(session, table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from acidsql.syntax.statements import LoadData
 from acidsql.transactions.write_intent import insert_intent
 from acidsql.transactions.write_transaction import write_transaction
 
+# TIMESTAMP_NTZ in the text of a type; a field of that name stands before a colon.
+_LOCAL_TIME = re.compile(r"(?:^|(?<=[<:,]))timestamp_ntz(?=[,>]|$)")
 # ORC types for which Hive tables have no type that acidsql reads.
 _FOREIGN = frozenset({"union", "timestamp_instant"})
 
@@ -181,12 +184,17 @@ def _orc_tail(session: AcidSession, source: str) -> OrcTail:
 
 
 def _check_columns(session: AcidSession, table: Table, source: str, found: StructType) -> None:
-    """Refuse a file without the table's columns in their order; the last ones may be missing."""
+    """Refuse a file without the table's columns in their order; the last ones may be missing.
+
+    What Spark finds as TIMESTAMP_NTZ is a number in the file, and what the table has as one is
+    ORC's TIMESTAMP.
+    """
     expected = data_schema(session.spark, table).fields
     fits = len(found.fields) <= len(expected) and all(
         lowered(have.name) == lowered(want.name)
         and (
-            have.dataType.simpleString().lower() == want.dataType.simpleString().lower()
+            have.dataType.simpleString().lower()
+            == _LOCAL_TIME.sub("timestamp", want.dataType.simpleString().lower())
             or convertible(have.dataType, want.dataType)
         )
         for have, want in zip(found.fields, expected, strict=False)

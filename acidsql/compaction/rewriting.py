@@ -41,7 +41,9 @@ def write_buckets_of(
     placed = events.select(*columns, *own_row, bucket).repartition(BUCKET_COLUMN)
     own = StructType(placed.schema.fields[len(columns) : -1])
     written = write_buckets(
-        placed, child(anew, staged.rpartition("/")[2]), bucket_file_schema(table, row, own)
+        placed,
+        child(anew, staged.rpartition("/")[2]),
+        bucket_file_schema(table, row, own, zone=session.jvm_time_zone),
     )
     if not written:
         return

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampNTZType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from acidsql.copies.report import Checksum
 from acidsql.errors import FormatError
@@ -65,8 +65,6 @@ def comparable_sql(value: str, kind: DataType, depth: int = 0) -> str:
             for text in _hashed(f"{value}.{quote(field.name)}", field.dataType, depth)
         ]
         return f"struct({', '.join(parts)})" if parts else f"isnull({value})"
-    if isinstance(kind, TimestampNTZType):
-        return f"CAST({value} AS TIMESTAMP_NTZ)"
     return value
 
 

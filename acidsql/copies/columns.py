@@ -11,15 +11,13 @@ from pyspark.sql.types import (
     MapType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 
 from acidsql.copies.report import ColumnReport
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded, lowered
 from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN
-from acidsql.schema.columns import has_type, is_refused
+from acidsql.schema.columns import is_refused, nullable_type
 
 TypeText = Callable[[DataType], str]
 """SQL of a type."""
@@ -55,10 +53,8 @@ def plan_columns(
         if reason is not None:
             reports.append(ColumnReport(name=field.name, source=source, target=None, note=reason))
             continue
-        target = str(field.metadata.get(_DECLARED) or type_text(target_type(field.dataType)))
-        has_local_times = has_type(field.dataType, (TimestampNTZType,))
-        note = "local times of the session's time zone" if has_local_times else ""
-        reports.append(ColumnReport(name=field.name, source=source, target=target, note=note))
+        target = str(field.metadata.get(_DECLARED) or type_text(nullable_type(field.dataType)))
+        reports.append(ColumnReport(name=field.name, source=source, target=target, note=""))
     return tuple(reports)
 
 
@@ -67,28 +63,12 @@ def _reason(field: StructField, type_text: TypeText, *, is_partition: bool) -> s
     name = lowered(field.name)
     if name in _RESERVED:
         return "the name is reserved"
-    kind = target_type(field.dataType)
+    kind = nullable_type(field.dataType)
     if is_refused(type_text(kind)):
         return "Hive cannot read the type from an ACID table"
     if is_partition and isinstance(kind, ArrayType | MapType | StructType | BinaryType):
         return "a partition column must have a primitive type"
     return None
-
-
-def target_type(kind: DataType) -> DataType:
-    """Return the type that an ACID table has for one of Spark's.
-
-    A TIMESTAMP of an ACID table is a local time, as a TIMESTAMP_NTZ is. Everything may be NULL.
-    """
-    if isinstance(kind, TimestampNTZType):
-        return TimestampType()
-    if isinstance(kind, ArrayType):
-        return ArrayType(target_type(kind.elementType))
-    if isinstance(kind, MapType):
-        return MapType(target_type(kind.keyType), target_type(kind.valueType))
-    if isinstance(kind, StructType):
-        return StructType([StructField(f.name, target_type(f.dataType)) for f in kind.fields])
-    return kind
 
 
 def check_columns(columns: Sequence[ColumnReport], source: str, target: str) -> None:

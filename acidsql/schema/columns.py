@@ -78,15 +78,16 @@ def as_nullable(schema: StructType) -> StructType:
     (asNullable of its StructType).
     """
     return StructType(
-        [StructField(f.name, _as_nullable(f.dataType), True, f.metadata) for f in schema.fields]
+        [StructField(f.name, nullable_type(f.dataType), True, f.metadata) for f in schema.fields]
     )
 
 
-def _as_nullable(data_type: DataType) -> DataType:
+def nullable_type(data_type: DataType) -> DataType:
+    """Return a type without NOT NULL in its elements, values and fields."""
     if isinstance(data_type, ArrayType):
-        return ArrayType(_as_nullable(data_type.elementType))
+        return ArrayType(nullable_type(data_type.elementType))
     if isinstance(data_type, MapType):
-        return MapType(_as_nullable(data_type.keyType), _as_nullable(data_type.valueType))
+        return MapType(nullable_type(data_type.keyType), nullable_type(data_type.valueType))
     return as_nullable(data_type) if isinstance(data_type, StructType) else data_type
 
 
@@ -136,7 +137,6 @@ def has_timestamp(data_type: DataType) -> bool:
 
 
 _REFUSED = (
-    "timestamp_ntz",
     "interval",
     "void",
     "variant",

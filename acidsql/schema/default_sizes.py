@@ -18,6 +18,7 @@ from pyspark.sql.types import (
     ShortType,
     StringType,
     StructType,
+    TimestampNTZType,
     TimestampType,
 )
 
@@ -30,6 +31,7 @@ _SIZES: dict[type[DataType], int] = {
     DateType: 4,
     LongType: 8,
     DoubleType: 8,
+    TimestampNTZType: 8,
     TimestampType: 8,
     StringType: 20,
     BinaryType: 100,

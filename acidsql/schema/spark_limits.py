@@ -8,6 +8,7 @@ from pyspark.sql.types import (
     DateType,
     MapType,
     StructType,
+    TimestampNTZType,
 )
 
 from acidsql.errors import AcidAnalysisError
@@ -31,9 +32,14 @@ def why_not_written(row: StructType) -> str | None:
     """Return the reason why Spark's ORC writer cannot write these columns, or None.
 
     While it writes, it holds the entries of a map in a sorted map. Its dates (``DaysWritable``) all
-    compare as equal, so only one entry of a map with dates as keys would be left.
+    compare as equal, so only one entry of a map with dates as keys would be left. A TIMESTAMP_NTZ
+    it writes as a number.
     """
     for field in row.fields:
+        if has_type(field.dataType, (TimestampNTZType,)):
+            return (
+                f"column {field.name!r} has a TIMESTAMP_NTZ: Spark's ORC writer makes it a number"
+            )
         if has_dates_in_map_keys(field.dataType):
             return (
                 f"column {field.name!r} has a map with dates as keys, of which Spark's ORC writer "

@@ -201,7 +201,7 @@ class AcidSession:
     @property
     def time_zone(self) -> str:
         """Session's time zone as it is now, in which a statement has the local times of files."""
-        return str(self.spark.conf.get("spark.sql.session.timeZone"))
+        return bridge.session_time_zone(self.spark)
 
     @property
     def warehouse(self) -> str:

@@ -203,6 +203,7 @@ _ARROW_TYPES = {
     "date": pa.date32(),
     # With a time zone it would be another type of ORC.
     "timestamp": pa.timestamp("ns"),
+    "timestamp_ntz": pa.timestamp("ns"),
 }
 
 

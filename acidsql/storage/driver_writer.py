@@ -198,7 +198,8 @@ def stage_on_driver(
             keys[place].append(RowId(*map(int, told_of_row[-len(KEYS) :])))
     if files:
         row_columns, named = row_types(made.schema, table)
-        schema = bucket_file_schema(table, named, row_columns)
+        zone = bridge.session_time_zone(events.sparkSession)
+        schema = bucket_file_schema(table, named, row_columns, zone=zone)
         with bridge.job_errors():
             encoder = bridge.BucketFileEncoder(events.sparkSession, schema)
             for (place, bucket), own in files.items():

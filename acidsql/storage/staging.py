@@ -262,24 +262,27 @@ def write_keys(
     columns = ["2 AS operation", *KEYS, f"{write_id}L AS currentTransaction", TARGET]
     place = f"CAST({PLACE_COLUMN} AS STRING) AS {PLACE_COLUMN}"
     events = bridge.select(ordered, *columns, place, BUCKET_COLUMN)
-    schema = bucket_file_schema(table, row, StructType([]))
+    schema = bucket_file_schema(table, row, StructType([]), zone="UTC")
     layout = bridge.Layout(only=None, inserting={}, values=1, is_bucketed=True)
     staging.begin_job()
     return _run(events, staging.path, write_id, schema, layout)
 
 
-def bucket_file_schema(table: Table, row: StructType, columns: StructType) -> bridge.FileSchema:
+def bucket_file_schema(
+    table: Table, row: StructType, columns: StructType, *, zone: str
+) -> bridge.FileSchema:
     """Return what the files of a table are like.
 
     Args:
         table: the table.
         row: the table's columns; if there are none, files have no ``row``.
         columns: see ``FileSchema``.
+        zone: see ``FileSchema``.
     """
     events = event_schema(row, deletes=True)
     if not row.fields:
         events = StructType(events.fields[:-1])
-    return bridge.FileSchema(events=events, columns=columns, options=orc_options(table))
+    return bridge.FileSchema(events=events, columns=columns, options=orc_options(table), zone=zone)
 
 
 def _write(
@@ -295,7 +298,8 @@ def _write(
         WriteJobError: the job failed.
     """
     columns, row = row_types(events.schema, table)
-    schema = bucket_file_schema(table, row, columns)
+    zone = bridge.session_time_zone(events.sparkSession)
+    schema = bucket_file_schema(table, row, columns, zone=zone)
     staging.begin_job()
     return _run(events, staging.path, write_id, schema, layout)
 

@@ -34,6 +34,7 @@ _SIMPLE = {
     # Without a time zone: with one it would be another type of ORC.
     "timestamp": pa.timestamp("us"),
     "timestamp_ltz": pa.timestamp("us"),
+    "timestamp_ntz": pa.timestamp("us"),
 }
 _WITH_LENGTH = ("char", "varchar")
 _DECIMALS = ("decimal", "dec", "numeric")

@@ -43,7 +43,7 @@ class Shared:
         self.hive, self.spark, self.name = hive, spark, name
         create = f"CREATE TABLE {{}} ({columns}) {clauses} STORED AS ORC "
         given = f"TBLPROPERTIES ('transactional'='true'{properties})"
-        hive.run(create.format(name) + given)
+        hive.run(create.format(name).replace("timestamp_ntz", "timestamp") + given)
         self.sql(create.format("t") + f"LOCATION '{hive.warehouse / name}' " + given)
 
     def sql(self, text: str) -> None:
@@ -138,6 +138,36 @@ def test_values_of_every_type_agree(hive: Hive, empty: SparkSession) -> None:
     assert sorted(map(_values, after), key=repr) == sorted(map(_values, before), key=repr)
     hive.compact(table.name, "major")
     assert table.theirs() == after
+
+
+def test_local_times_agree_in_three_zones(hive: Hive, empty: SparkSession) -> None:
+    """The first zone has no such time, in the last it comes twice."""
+    table = Shared(hive, empty, "ours_local_times", "id INT, n timestamp_ntz, ts TIMESTAMP")
+    zones = {
+        "Europe/Berlin": "2024-03-31 02:30:00.000001",
+        "UTC": "0001-01-01 00:00:00",
+        "America/New_York": "2024-11-03 01:30:00",
+    }
+    own = str(empty.conf.get("spark.sql.session.timeZone"))
+    try:
+        for number, (zone, wall) in enumerate(zones.items()):
+            empty.conf.set("spark.sql.session.timeZone", zone)
+            noon = "TIMESTAMP'2024-07-01 12:00:00'"
+            table.sql(f"INSERT INTO t VALUES ({number}, TIMESTAMP_NTZ'{wall}', {noon})")
+            table.sql(f"UPDATE t SET id = id + 10 WHERE n = TIMESTAMP_NTZ'{wall}'")
+        table.agreed()
+        hive.run(
+            f"INSERT INTO {table.name} VALUES (13, '2024-03-10 02:30:00', '2024-07-01 12:00:00')"
+        )
+        hive.run(f"UPDATE {table.name} SET id = 20 WHERE n = '2024-03-31 02:30:00.000001'")
+        walls = [*enumerate(zones.values(), 10), (13, "2024-03-10 02:30:00")]
+        expected = [(20 if i == 10 else i, wall, "2024-07-01 12:00:00") for i, wall in walls]
+        for zone in zones:
+            empty.conf.set("spark.sql.session.timeZone", zone)
+            found = acidsql.sql(empty, "SELECT id, CAST(n AS STRING), CAST(ts AS STRING) FROM t")
+            assert sorted(map(tuple, found.collect())) == sorted(expected)
+    finally:
+        empty.conf.set("spark.sql.session.timeZone", own)
 
 
 def _values(pair: Identified) -> Row:

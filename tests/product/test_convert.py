@@ -113,7 +113,7 @@ def test_all_columns_that_cannot_be_copied_are_named_before_anything_runs(
         planned = acidsql.convert(lab.spark, "plain", copied, select=select, dry_run=True)
         assert [column.target for column in planned.columns] == [
             "INT",
-            "TIMESTAMP",
+            "TIMESTAMP_NTZ",
             "STRING",
             "STRING",
         ]

@@ -258,8 +258,9 @@ _LIMITS = {
         )
     ),
     "`DROP DATABASE default`": _features(DROP_DATABASE="DROP DATABASE default CASCADE"),
-    "TIMESTAMP_NTZ, intervals, VOID, VARIANT, TIME": {
-        _create("", "(x timestamp_ntz)"): "UNSUPPORTED_DATATYPE",
+    "intervals, VOID, VARIANT, TIME; in an insert-only table TIMESTAMP_NTZ": {
+        "CREATE TABLE bad2 (x timestamp_ntz) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
+        "'transactional_properties'='insert_only')": "UNSUPPORTED_DATATYPE",
         _create("", "(x interval day)"): "UNSUPPORTED_DATATYPE",
     },
     "writing a column that has a map with dates in its keys to an insert-only table stored as ORC: "

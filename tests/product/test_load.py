@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acidsql.errors import AcidAnalysisError
 from acidsql.format.bucket_codec import encode
 from tests.product.conditions import condition
 from tests.product.test_layout import expected_tree
@@ -162,3 +163,23 @@ def test_files_of_an_acid_table_are_not_moved_into_another_one(lab: Lab) -> None
     assert condition(lab, text) == "LOCATION_IN_USE"
     assert lab.rows(t) == [(1,)]
     lab.sql("DROP TABLE loaded_plain")
+
+
+def test_local_times_are_those_of_hive_and_not_the_numbers_of_spark(
+    lab: Lab, tmp_path: Path
+) -> None:
+    t = lab.create("id int, n timestamp_ntz")
+    wall = "2024-03-31 02:30:00"
+    of_spark = lab.spark.sql(f"SELECT 1 AS id, TIMESTAMP_NTZ'{wall}' AS n")
+    of_spark.coalesce(1).write.orc(f"{tmp_path}/spark")
+    refused(
+        lab, {f"LOAD DATA INPATH '{tmp_path}/spark' INTO TABLE {t}": "LOAD_DATA_SCHEMA_MISMATCH"}
+    )
+    of_hive = lab.spark.sql(f"SELECT 1 AS id, TIMESTAMP'{wall}' AS n")
+    of_hive.coalesce(1).write.orc(f"{tmp_path}/hive")
+    lab.sql(load.format("hive"))
+    assert lab.sql(f"SELECT id, CAST(n AS STRING) FROM {t}") == [(1, wall)]
+    lab.sql(f"UPDATE {t} SET n = n + INTERVAL 1 SECOND")
+    assert lab.sql(f"SELECT id, CAST(n AS STRING) FROM {t}") == [(1, "2024-03-31 02:30:01")]
+    with pytest.raises(AcidAnalysisError, match="UNSUPPORTED_DATATYPE"):
+        lab.sql(f"EXPORT TABLE {t} TO '{tmp_path}/export'")

@@ -68,6 +68,42 @@ def test_compaction_keeps_times_that_the_session_does_not_have(lab: Lab) -> None
     assert sorted(lab.rows(t, "id, CAST(ts AS STRING)")) == [(1, gap), (2, gap)]
 
 
+def test_local_times_are_the_same_in_every_zone(lab: Lab) -> None:
+    """In the first zone the clock has no 02:30, in the last that hour is there twice."""
+    t = lab.create("id INT, n TIMESTAMP_NTZ, ts TIMESTAMP, s ARRAY<TIMESTAMP_NTZ>")
+    zones = {
+        "Europe/Berlin": "2024-03-31 02:30:00",
+        "UTC": "0001-01-01 00:00:00",
+        "Europe/Paris": "2024-10-27 02:30:00.123456",
+    }
+    for number, (zone, wall) in enumerate(zones.items()):
+        with lab.settings(spark__sql__session__timeZone=zone):
+            local = f"TIMESTAMP_NTZ'{wall}'"
+            lab.sql(f"INSERT INTO {t} VALUES ({number}, {local}, {NOON}, array({local}))")
+            lab.sql(f"UPDATE {t} SET id = id WHERE n = {local}")
+    expected = [(i, wall, "2024-07-01 12:00:00", wall) for i, wall in enumerate(zones.values())]
+    columns = "id, CAST(n AS STRING), CAST(ts AS STRING), CAST(s[0] AS STRING)"
+    for zone in zones:
+        with lab.settings(spark__sql__session__timeZone=zone):
+            assert sorted(lab.rows(t, columns)) == expected
+            assert sorted(lab.rows(t, "id, CAST(ts AS STRING)")) == [
+                (i, m) for i, _, m, _ in expected
+            ]
+            lab.compact(t, "major")
+
+
+def test_a_timestamp_stays_one_where_spark_takes_the_word_for_local_times(lab: Lab) -> None:
+    t = lab.create("id INT, ts TIMESTAMP", values=f"(1, {NOON})")
+    with lab.settings(spark__sql__timestampType="TIMESTAMP_NTZ"):
+        assert lab.sql(f"SELECT typeof(ts) FROM {t}") == [("timestamp",)]
+        local = lab.create(
+            "id INT, ts TIMESTAMP", partitioned="day TIMESTAMP", values=f"(1, {NOON}, {NOON})"
+        )
+    assert lab.sql(f"SELECT typeof(ts), typeof(day), CAST(day AS STRING) FROM {local}") == [
+        ("timestamp_ntz", "timestamp_ntz", "2024-07-01 12:00:00")
+    ]
+
+
 def test_ingest_agrees_with_the_sessions_of_its_zone(lab: Lab) -> None:
     t = lab.create("id INT, ts TIMESTAMP")
     with lab.settings(spark__sql__session__timeZone="Europe/Berlin"):

@@ -13,7 +13,7 @@ final class ReadPlan implements Serializable {
   final int dataColumns; // their number; in positions, those of the partition follow
   final int[] positions; // of the required columns, see AcidTable.positionOf
   final int deletedRows; // what becomes of them, see AcidTable
-  final boolean hasLocalTimes; // whether there are timestamps that are no moments
+  final boolean hasLocalTimes; // whether the table has timestamps that are no moments
   final Predicate[] predicates; // all of which rows have to meet, or they may be left out
   final String zone;
   final int batchRows;
@@ -41,7 +41,7 @@ final class ReadPlan implements Serializable {
         columns[positions[i]] = i;
       }
     }
-    this.hasLocalTimes = required.catalogString().contains("timestamp_ntz");
+    this.hasLocalTimes = declared.catalogString().contains("timestamp_ntz");
   }
 
   /** Returns the index of the required column at a position in the table, or -1. */

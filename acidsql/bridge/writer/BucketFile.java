@@ -2,6 +2,8 @@ package acidsql.writer;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.time.ZoneId;
+import java.util.TimeZone;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.apache.hadoop.conf.Configuration;
@@ -18,6 +20,7 @@ import org.apache.orc.Writer;
 import org.apache.orc.impl.PhysicalFsWriter;
 import org.apache.orc.impl.writer.WriterEncryptionVariant;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -30,6 +33,9 @@ public final class BucketFile implements OrcFile.WriterCallback {
   static final int EVENT_COLUMNS = 5;
 
   static final int DELETE = 2;
+
+  /** Setting with the time zone whose local times timestamps are. */
+  static final String TIME_ZONE = "acidsql.time.zone";
 
   private final Writer writer;
   private final VectorizedRowBatch batch;
@@ -45,11 +51,22 @@ public final class BucketFile implements OrcFile.WriterCallback {
    * @param path of the file; if it is null, the file is written in memory.
    * @param schema of the file: the columns of an event, the last of which may be missing.
    * @param columns the table's columns.
-   * @param conf has the settings of ORC's writer.
+   * @param conf has the settings of ORC's writer, and the zone whose local times are written.
    */
   public BucketFile(Path path, TypeDescription schema, StructType columns, Configuration conf)
       throws IOException {
-    OrcFile.WriterOptions options = OrcFile.writerOptions(conf).setSchema(schema).callback(this);
+    // ORC's writer takes moments, of the JVM's zone or of UTC. The first keeps apart the two that
+    // have one local time when clocks are set back; the second has every local time there is.
+    ZoneId zone = DateTimeUtils.getZoneId(conf.get(TIME_ZONE));
+    boolean isOwnZone =
+        !columns.catalogString().contains("timestamp_ntz")
+            && zone.getRules().equals(TimeZone.getDefault().toZoneId().getRules());
+    LocalTimes times = isOwnZone ? null : new LocalTimes(zone);
+    OrcFile.WriterOptions options =
+        OrcFile.writerOptions(conf)
+            .setSchema(schema)
+            .callback(this)
+            .useUTCTimestamp(!isOwnZone);
     if (path == null) {
       content = new ByteArrayOutputStream();
       FSDataOutputStream stream = new FSDataOutputStream(content, null);
@@ -76,7 +93,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
     row = batch.cols.length > EVENT_COLUMNS ? (StructColumnVector) batch.cols[EVENT_COLUMNS] : null;
     cells = new Cells[columns.length()];
     for (int i = 0; i < cells.length; i++) {
-      cells[i] = Cells.of(columns.fields()[i].dataType(), row.fields[i]);
+      cells[i] = Cells.of(columns.fields()[i].dataType(), row.fields[i], times);
     }
   }
 

@@ -41,6 +41,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 /** Puts the values of one column, or of one nested field, from Spark's rows into an ORC vector. */
 abstract class Cells {
   private static final long MICROS = 1000000L;
+  private static final long DAY = 86400L * MICROS;
 
   final ColumnVector vector;
 
@@ -68,8 +69,13 @@ abstract class Cells {
     }
   }
 
-  /** Return what fills a vector from values of a type, by the rules of Spark's own ORC writer. */
-  static Cells of(DataType type, ColumnVector vector) {
+  /**
+   * Return what fills a vector from values of a type, by the rules of Spark's own ORC writer.
+   *
+   * @param times the local times of moments; null where ORC's writer converts moments itself, in the
+   *     time zone of the JVM
+   */
+  static Cells of(DataType type, ColumnVector vector, LocalTimes times) {
     if (type instanceof BooleanType) return new Booleans(vector);
     if (type instanceof ByteType) return new Bytes(vector);
     if (type instanceof ShortType) return new Shorts(vector);
@@ -80,7 +86,8 @@ abstract class Cells {
     if (type instanceof StringType) return new Texts(vector);
     if (type instanceof BinaryType) return new Binaries(vector);
     if (type instanceof DateType) return new Dates(vector);
-    if (type instanceof TimestampType) return new Timestamps(vector);
+    if (type instanceof TimestampType)
+      return times == null ? (Cells) new Moments(vector) : new Timestamps(vector, times);
     if (type instanceof TimestampNTZType) return new WallClocks(vector);
     if (type instanceof DecimalType) {
       DecimalType decimal = (DecimalType) type;
@@ -88,9 +95,9 @@ abstract class Cells {
           ? (Cells) new ShortDecimals(vector, decimal)
           : (Cells) new LongDecimals(vector, decimal);
     }
-    if (type instanceof ArrayType) return new Lists(vector, (ArrayType) type);
-    if (type instanceof MapType) return new Maps(vector, (MapType) type);
-    if (type instanceof StructType) return new Structs(vector, (StructType) type);
+    if (type instanceof ArrayType) return new Lists(vector, (ArrayType) type, times);
+    if (type instanceof MapType) return new Maps(vector, (MapType) type, times);
+    if (type instanceof StructType) return new Structs(vector, (StructType) type, times);
     throw new UnsupportedOperationException("no ORC file holds values of " + type.catalogString());
   }
 
@@ -238,9 +245,9 @@ abstract class Cells {
     }
   }
 
-  /** Moments, of which files keep the wall clock of the JVM's time zone. */
-  static final class Timestamps extends OfTimestamps {
-    Timestamps(ColumnVector vector) {
+  /** Moments, of which ORC's writer keeps the local time in the JVM's zone. */
+  static final class Moments extends OfTimestamps {
+    Moments(ColumnVector vector) {
       super(vector);
     }
 
@@ -249,14 +256,36 @@ abstract class Cells {
     }
   }
 
+  /** Moments, whose local times in the session's zone are written. */
+  static final class Timestamps extends OfTimestamps {
+    private final LocalTimes times;
+
+    Timestamps(ColumnVector vector, LocalTimes times) {
+      super(vector);
+      this.times = times;
+    }
+
+    void setValue(int at, SpecializedGetters from, int ordinal) {
+      setLocal(values, at, times.of(from.getLong(ordinal)));
+    }
+  }
+
+  /** Local times. */
   static final class WallClocks extends OfTimestamps {
     WallClocks(ColumnVector vector) {
       super(vector);
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
-      setMicros(values, at, from.getLong(ordinal));
+      setLocal(values, at, from.getLong(ordinal));
     }
+  }
+
+  /** Put a local time, by the calendar of Hive 3 as that of a day. */
+  static void setLocal(TimestampColumnVector values, int at, long micros) {
+    long day = Math.floorDiv(micros, DAY);
+    long rebased = RebaseDateTime.rebaseGregorianToJulianDays((int) day);
+    setMicros(values, at, rebased * DAY + (micros - day * DAY));
   }
 
   static void setMicros(TimestampColumnVector values, int at, long micros) {
@@ -305,10 +334,10 @@ abstract class Cells {
     private final ListColumnVector lists;
     private final Cells elements;
 
-    Lists(ColumnVector vector, ArrayType type) {
+    Lists(ColumnVector vector, ArrayType type, LocalTimes times) {
       super(vector);
       lists = (ListColumnVector) vector;
-      elements = Cells.of(type.elementType(), lists.child);
+      elements = Cells.of(type.elementType(), lists.child, times);
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -326,11 +355,11 @@ abstract class Cells {
     private final MapColumnVector maps;
     private final Cells keys, values;
 
-    Maps(ColumnVector vector, MapType type) {
+    Maps(ColumnVector vector, MapType type, LocalTimes times) {
       super(vector);
       maps = (MapColumnVector) vector;
-      keys = Cells.of(type.keyType(), maps.keys);
-      values = Cells.of(type.valueType(), maps.values);
+      keys = Cells.of(type.keyType(), maps.keys, times);
+      values = Cells.of(type.valueType(), maps.values, times);
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -349,11 +378,12 @@ abstract class Cells {
   static final class Structs extends Cells {
     private final Cells[] fields;
 
-    Structs(ColumnVector vector, StructType type) {
+    Structs(ColumnVector vector, StructType type, LocalTimes times) {
       super(vector);
       fields = new Cells[type.length()];
       for (int i = 0; i < fields.length; i++) {
-        fields[i] = Cells.of(type.fields()[i].dataType(), ((StructColumnVector) vector).fields[i]);
+        ColumnVector field = ((StructColumnVector) vector).fields[i];
+        fields[i] = Cells.of(type.fields()[i].dataType(), field, times);
       }
     }
 

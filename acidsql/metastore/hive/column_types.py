@@ -27,6 +27,7 @@ _SPARK_ONLY = {
     "real": "float",
     "short": "smallint",
     "timestamp_ltz": "timestamp",
+    "timestamp_ntz": "timestamp",
 }
 
 

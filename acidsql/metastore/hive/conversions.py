@@ -16,10 +16,10 @@ from acidsql.format.identifiers import lowered
 from acidsql.metastore.hive.column_types import hive_type, spark_type
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.spark_schema import (
+    as_written,
     is_schema_property,
     schema_properties,
-    with_written_names,
-    written_names,
+    written_columns,
 )
 from acidsql.metastore.model import Column, FileFormat, Partition, PlainTable, Table, TableType
 
@@ -173,13 +173,13 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
     view = table.tableType == TableType.VIEW.value
     descriptor = table.sd
     serde = descriptor.serdeInfo.parameters or {}
-    names = written_names(table.parameters or {})
+    written = written_columns(table.parameters or {})
     return Table(
         database=table.dbName,
         name=table.tableName,
-        columns=with_written_names(columns_of(descriptor.cols, constraints), names),
-        partition_columns=with_written_names(
-            columns_of(table.partitionKeys or (), constraints), names
+        columns=tuple(as_written(columns_of(descriptor.cols, constraints), written)),
+        partition_columns=tuple(
+            as_written(columns_of(table.partitionKeys or (), constraints), written)
         ),
         location=descriptor.location or "",
         properties=_properties(table, view=view),
@@ -188,7 +188,8 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
         owner=table.owner or "",
         created=table.createTime or 0,
         bucket_columns=tuple(
-            names.get(name, name) for name in map(lowered, descriptor.bucketCols or ())
+            written[name].name if name in written else name
+            for name in map(lowered, descriptor.bucketCols or ())
         ),
         num_buckets=max(descriptor.numBuckets or 0, 0) if descriptor.bucketCols else 0,
         file_format=FileFormat.ORC if view else _file_format(table),

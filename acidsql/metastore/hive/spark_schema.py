@@ -1,4 +1,5 @@
-"""Names of columns as they were written, in properties of a table that Spark knows.
+"""Names of columns as they were written, and types that Hive has not, in properties of a table that
+Spark knows.
 
 Hive's own columns are in lower case. Spark keeps its schema, with the names as they were written,
 beside them (``HiveExternalCatalog``: ``spark.sql.sources.schema``, in parts if it is long). The
@@ -8,7 +9,8 @@ transactional. Hive keeps properties that it does not know.
 
 Whoever changes the columns by Hive leaves the properties as they are. Spark then forgets them as a
 whole (``restoreHiveSerdeTable``). Here each column is looked up by its name in lower case, and one
-that is not among them has Hive's name. A table whose names are in lower case has no such property.
+that is not among them has Hive's name. A TIMESTAMP of Hive is a TIMESTAMP_NTZ if it is one there. A
+table whose names are in lower case, and that has no TIMESTAMP_NTZ, has no such property.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.format.identifiers import lowered
@@ -31,6 +33,12 @@ _LONGEST = 4000
 _JSON_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 # Key of a field's metadata with the declared type of char and varchar, which Spark has as a string.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
+_LOCAL_TIME = "timestamp_ntz"
+# Timestamps in Spark's and Hive's text of a type; a field may have such a name, before a colon.
+_SPARK_TIMESTAMP = re.compile(
+    r"(?i)(?:^|(?<=[<,:])|(?<=[<,:] ))timestamp(?:_ltz|(_ntz))?(?= *(?:[,>]|$)| (?:not|comment) )"
+)
+_TIMESTAMP = re.compile(r"(?:^|(?<=[<,:]))timestamp(?=[,>]|$)")
 
 
 def is_schema_property(key: str) -> bool:
@@ -39,11 +47,12 @@ def is_schema_property(key: str) -> bool:
 
 
 def schema_properties(table: Table) -> dict[str, str]:
-    """Return the properties that keep the names of a table's columns; none if Hive's are the
-    same.
+    """Return the properties that keep the names and types of a table's columns; none if Hive's are
+    the same.
     """
     columns = (*table.columns, *table.partition_columns)
-    if all(c.name == c.stored_name for c in columns):
+    has_local_times = any(_LOCAL_TIME in c.type.lower() for c in columns)
+    if not has_local_times and all(c.name == c.stored_name for c in columns):
         return {}
     # Hive's databases may keep properties in another encoding: the text is ASCII.
     text = json.dumps({"type": "struct", "fields": [_field(c) for c in columns]})
@@ -57,8 +66,21 @@ def schema_properties(table: Table) -> dict[str, str]:
     return found
 
 
-def written_names(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the names that the properties of a table keep, by those in lower case.
+@dataclass(frozen=True, slots=True)
+class WrittenColumn:
+    """Column as the properties of a table keep it.
+
+    Attributes:
+        name: as it was written.
+        timestamps: of all timestamps in its type, in order, whether each is a local time.
+    """
+
+    name: str
+    timestamps: tuple[bool, ...]
+
+
+def written_columns(properties: Mapping[str, str]) -> dict[str, WrittenColumn]:
+    """Return the columns that the properties of a table keep, by their names in lower case.
 
     A text that is no schema of Spark's has none.
     """
@@ -67,23 +89,54 @@ def written_names(properties: Mapping[str, str]) -> dict[str, str]:
         number = properties.get(f"{_PREFIX}.numParts", "")
         parts = range(int(number) if number.isdecimal() else 0)
         text = "".join(properties.get(f"{_PREFIX}.part.{i}", "") for i in parts)
-    return {lowered(name): name for name in _names_in(text)}
+    return {lowered(column.name): column for column in _columns_in(text)}
 
 
-def with_written_names(columns: Iterable[Column], names: Mapping[str, str]) -> tuple[Column, ...]:
-    """Return columns with the names that were written for them; others stay."""
-    return tuple(replace(c, name=names.get(c.stored_name, c.name)) for c in columns)
+def as_written(columns: Iterable[Column], written: Mapping[str, WrittenColumn]) -> Iterator[Column]:
+    """Yield columns of Hive with the names and types that were written for them; others stay."""
+    for column in columns:
+        own = written.get(column.stored_name)
+        yield (
+            column
+            if own is None
+            else replace(column, name=own.name, type=_with_local_times(column.type, own.timestamps))
+        )
 
 
-def _names_in(text: str) -> list[str]:
+def _with_local_times(text: str, timestamps: Sequence[bool]) -> str:
+    """Return a type of Hive with TIMESTAMP_NTZ where it was written; Hive may have changed it.
+
+    >>> _with_local_times("struct<timestamp:timestamp,b:timestamp>", [False, True])
+    'struct<timestamp:timestamp,b:timestamp_ntz>'
+    """
+    if not any(timestamps) or len(_TIMESTAMP.findall(text)) != len(timestamps):
+        return text
+    kinds = iter(timestamps)
+    return _TIMESTAMP.sub(lambda found: _LOCAL_TIME if next(kinds) else found[0], text)
+
+
+def _columns_in(text: str) -> Iterator[WrittenColumn]:
     try:
         schema = json.loads(text)
     except ValueError:
-        return []
+        return
     fields = schema.get("fields") if isinstance(schema, dict) else None
-    found = fields if isinstance(fields, list) else []
-    named = [field.get("name") for field in found if isinstance(field, dict)]
-    return [name for name in named if isinstance(name, str)]
+    for field in fields if isinstance(fields, list) else []:
+        if isinstance(field, dict) and isinstance(field.get("name"), str):
+            yield WrittenColumn(field["name"], tuple(_timestamps_in(field.get("type"))))
+
+
+def _timestamps_in(kind: Any) -> Iterator[bool]:
+    """Yield of each timestamp in a type of Spark's JSON whether it is a local time."""
+    if isinstance(kind, str):
+        if kind in ("timestamp", _LOCAL_TIME):
+            yield kind == _LOCAL_TIME
+    elif isinstance(kind, dict):
+        fields = kind.get("fields")
+        nested = fields if isinstance(fields, list) else []
+        types = [field.get("type") for field in nested if isinstance(field, dict)]
+        for inner in (*map(kind.get, ("elementType", "keyType", "valueType")), *types):
+            yield from _timestamps_in(inner)
 
 
 def _in_parts(text: str) -> dict[str, str]:
@@ -103,12 +156,21 @@ def _listed(number: str, one: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def _field(column: Column) -> dict[str, Any]:
-    declared = hive_type(column.type)
+    declared = _with_local_times(hive_type(column.type), _timestamps(column.type))
     metadata = {} if column.comment is None else {"comment": column.comment}
     if re.search(r"\b(var)?char\(", declared):
         metadata[_DECLARED] = declared
     kind = _json_type(declared)
     return {"name": column.name, "type": kind, "nullable": column.nullable, "metadata": metadata}
+
+
+def _timestamps(text: str) -> list[bool]:
+    """Return of each timestamp in Spark's text of a type whether it is a local time.
+
+    >>> _timestamps("STRUCT<a: TIMESTAMP NOT NULL, `timestamp_ntz`: ARRAY<TIMESTAMP_NTZ>>")
+    [False, True]
+    """
+    return [found[1] is not None for found in _SPARK_TIMESTAMP.finditer(text)]
 
 
 def _json_type(text: str) -> str | dict[str, Any]:

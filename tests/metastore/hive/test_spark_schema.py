@@ -16,10 +16,10 @@ from acidsql.metastore.hive.conversions import (
     to_hive,
 )
 from acidsql.metastore.hive.spark_schema import (
+    as_written,
     is_schema_property,
     schema_properties,
-    with_written_names,
-    written_names,
+    written_columns,
 )
 from acidsql.metastore.model import Column, Table
 
@@ -64,7 +64,7 @@ def test_properties_are_those_of_spark() -> None:
 def test_names_in_lower_case_need_no_property() -> None:
     lower = replace(TABLE, columns=(Column(name="id", type="int"),), partition_columns=())
     assert schema_properties(lower) == {}
-    assert written_names({}) == {}
+    assert written_columns({}) == {}
 
 
 def test_long_schemas_are_in_parts() -> None:
@@ -76,26 +76,28 @@ def test_long_schemas_are_in_parts() -> None:
     assert all(map(str.isascii, parts))
     assert "spark.sql.sources.schema" not in properties
     assert (
-        with_written_names(
-            [replace(column, name=column.stored_name) for column in columns],
-            written_names(properties),
+        tuple(
+            as_written(
+                [replace(column, name=column.stored_name) for column in columns],
+                written_columns(properties),
+            )
         )
         == columns
     )
 
 
 def test_columns_that_hive_added_renamed_or_took_away() -> None:
-    names = written_names(schema_properties(TABLE))
+    names = written_columns(schema_properties(TABLE))
     by_hive = [Column(name=name, type="int") for name in ("culmen length (mm)", "title", "day")]
-    found = with_written_names(by_hive, names)
+    found = as_written(by_hive, names)
     assert [column.name for column in found] == ["Culmen Length (mm)", "title", "Day"]
 
 
 def test_texts_that_are_no_schemas_have_no_names() -> None:
     for text in ("", "{", "[]", '"x"', '{"fields": 1}', '{"fields": [1, {"name": 2}, {}]}'):
-        assert written_names({"spark.sql.sources.schema": text}) == {}
-    assert written_names({"spark.sql.sources.schema.numParts": "x"}) == {}
-    assert written_names({"spark.sql.sources.schema.numParts": "2"}) == {}
+        assert written_columns({"spark.sql.sources.schema": text}) == {}
+    assert written_columns({"spark.sql.sources.schema.numParts": "x"}) == {}
+    assert written_columns({"spark.sql.sources.schema.numParts": "2"}) == {}
 
 
 def test_hive_sees_lower_case_and_acidsql_what_was_written() -> None:
@@ -144,4 +146,55 @@ def test_any_names_come_back(names: list[str]) -> None:
     columns = tuple(Column(name=name, type="int") for name in names)
     table = replace(TABLE, columns=columns, partition_columns=(), bucket_columns=(), num_buckets=0)
     by_hive = [replace(column, name=column.stored_name) for column in columns]
-    assert with_written_names(by_hive, written_names(schema_properties(table))) == columns
+    assert tuple(as_written(by_hive, written_columns(schema_properties(table)))) == columns
+
+
+def test_local_times_are_timestamps_to_hive_alone() -> None:
+    types = (
+        "TIMESTAMP_NTZ",
+        "TIMESTAMP",
+        "STRUCT<timestamp: TIMESTAMP NOT NULL, b: MAP<STRING, TIMESTAMP_NTZ>>",
+        "ARRAY<STRUCT<timestamp_ntz: TIMESTAMP>>",
+        "char(3)",
+    )
+    columns = tuple(Column(name=f"c{i}", type=text) for i, text in enumerate(types))
+    days = (Column(name="at", type="timestamp_ntz"),)
+    made = to_hive(
+        replace(TABLE, columns=columns, partition_columns=days, bucket_columns=(), num_buckets=0)
+    )
+    assert [field.type for field in (*made.sd.cols, *made.partitionKeys)] == [
+        "timestamp",
+        "timestamp",
+        "struct<timestamp:timestamp,b:map<string,timestamp>>",
+        "array<struct<timestamp_ntz:timestamp>>",
+        "char(3)",
+        "timestamp",
+    ]
+    spark = StructType.fromJson(json.loads(made.parameters["spark.sql.sources.schema"]))
+    assert [field.dataType.simpleString() for field in spark] == [
+        "timestamp_ntz",
+        "timestamp",
+        "struct<timestamp:timestamp,b:map<string,timestamp_ntz>>",
+        "array<struct<timestamp_ntz:timestamp>>",
+        "string",
+        "timestamp_ntz",
+    ]
+    found = from_hive(made, ColumnConstraints(defaults={}))
+    assert [c.type for c in (*found.columns, *found.partition_columns)] == [
+        "timestamp_ntz",
+        "timestamp",
+        "struct<timestamp:timestamp,b:map<string,timestamp_ntz>>",
+        "array<struct<timestamp_ntz:timestamp>>",
+        "char(3)",
+        "timestamp_ntz",
+    ]
+
+
+def test_a_type_that_hive_has_changed_since_is_that_of_hive() -> None:
+    columns = (Column(name="a", type="timestamp_ntz"), Column(name="b", type="timestamp_ntz"))
+    made = to_hive(
+        replace(TABLE, columns=columns, partition_columns=(), bucket_columns=(), num_buckets=0)
+    )
+    made.sd.cols[0].type = "string"
+    found = from_hive(made, ColumnConstraints(defaults={}))
+    assert [c.type for c in found.columns] == ["string", "timestamp_ntz"]
