@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructType, TimestampNTZType
 
 from acidsql.commands import result
 from acidsql.commands.partitions import full_values
@@ -21,7 +21,7 @@ from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.directories import is_acid_file
-from acidsql.schema.columns import data_schema
+from acidsql.schema.columns import data_schema, has_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileVersion, child
 from acidsql.storage.tails import read_tail
@@ -192,6 +192,7 @@ def _check_columns(session: AcidSession, table: Table, source: str, found: Struc
     expected = data_schema(session.spark, table).fields
     fits = len(found.fields) <= len(expected) and all(
         lowered(have.name) == lowered(want.name)
+        and not has_type(have.dataType, (TimestampNTZType,))
         and (
             have.dataType.simpleString().lower()
             == _LOCAL_TIME.sub("timestamp", want.dataType.simpleString().lower())
