@@ -33,6 +33,20 @@ INSERT INTO pets VALUES (1, 'Rex'), (2, 'Tom');
 UPDATE pets SET name = 'Felix' WHERE id = 2;
 SELECT id, name FROM pets ORDER BY id;
 """
+# The same without the shell.
+_PROGRAM = """
+import sys
+from pyspark.sql import SparkSession
+import acidsql
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+spark = builder.config("spark.sql.warehouse.dir", "warehouse").getOrCreate()
+for statement in sys.argv[1].split(";")[:-1]:
+    rows = acidsql.sql(spark, statement)
+print(",".join(rows.columns))
+for row in rows.collect():
+    print(*row, sep=",")
+"""
+_WITHOUT_SHELL = "needs the package click: pip install 'acidsql[shell]'"
 # Page of the documents that the shell reads its help from.
 _SYNTAX_HELP = "acidsql/repl/statements.md"
 # Packages of the wheel; those of dbt are parts of namespaces, which must have no other file.
@@ -87,13 +101,15 @@ def _release(options: argparse.Namespace) -> None:
     _run(sys.executable, "-m", "build", "--outdir", str(output), str(_ROOT))
     (wheel,), (source,) = output.glob("*.whl"), output.glob("*.tar.gz")
     check_distributions(wheel, source)
-    for distribution in (source, wheel):
-        _say(f"trying {distribution.name} in an empty environment")
-        with tempfile.TemporaryDirectory() as directory:
-            python = install(distribution, Path(directory))
-            try_statements(python.parent, Path(directory) / "work")
-            if distribution is wheel:
-                write_bom(python, output / f"acidsql-{version}.cdx.json")
+    _say(f"trying {source.name} with the shell in an empty environment")
+    with tempfile.TemporaryDirectory() as directory:
+        python = install(f"{source}[shell]", Path(directory))
+        try_shell(python.parent, Path(directory) / "work")
+    _say(f"trying {wheel.name} as a library in an empty environment")
+    with tempfile.TemporaryDirectory() as directory:
+        python = install(str(wheel), Path(directory))
+        try_library(python, Path(directory) / "work")
+        write_bom(python, output / f"acidsql-{version}.cdx.json")
     (output / _CHECKSUMS).write_text(checksums(output))
     if not options.no_sign:
         _say("signing")
@@ -194,8 +210,8 @@ def source_problems(names: Collection[str]) -> list[str]:
     ]
 
 
-def install(distribution: Path, directory: Path) -> Path:
-    """Install a distribution in an empty environment.
+def install(distribution: str, directory: Path) -> Path:
+    """Install a distribution, perhaps with an extra, in an empty environment.
 
     Returns:
         The environment's interpreter.
@@ -203,12 +219,12 @@ def install(distribution: Path, directory: Path) -> Path:
     _run(sys.executable, "-m", "venv", "--without-pip", str(directory / "venv"))
     python = directory / "venv" / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    _run(*pip, "--python", str(python), "install", "-q", str(distribution))
+    _run(*pip, "--python", str(python), "install", "-q", distribution)
     return python
 
 
-def try_statements(scripts: Path, directory: Path) -> None:
-    """Run the first statements of a new user in an empty directory.
+def try_shell(scripts: Path, directory: Path) -> None:
+    """Run the first statements of a new user in an empty directory, by the shell.
 
     Raises:
         ReleaseError: they did not answer as they should.
@@ -216,6 +232,27 @@ def try_statements(scripts: Path, directory: Path) -> None:
     directory.mkdir()
     command = [str(scripts / "acidsql"), "--master", "local[2]", "--warehouse", "warehouse"]
     said = _run(*command, "--format", "csv", "-e", _STATEMENTS, directory=directory)
+    _check_statements(said, directory)
+
+
+def try_library(python: Path, directory: Path) -> None:
+    """Run the same statements from Python, where the shell's packages are not installed.
+
+    Raises:
+        ReleaseError: they did not answer as they should, or the shell does not say what it needs.
+    """
+    directory.mkdir()
+    said = _run(str(python), "-c", _PROGRAM, _STATEMENTS, directory=directory)
+    _check_statements(said, directory)
+    try:
+        said = _run(str(python), "-m", "acidsql", "demo", directory=directory)
+    except ReleaseError as error:
+        said = str(error)
+    if _WITHOUT_SHELL not in said:
+        raise ReleaseError(f"without its packages the shell says:\n{said}")
+
+
+def _check_statements(said: str, directory: Path) -> None:
     if said.splitlines()[-len(_ANSWER) :] != _ANSWER:
         raise ReleaseError(f"the statements answered:\n{said}")
     if not any((directory / "warehouse").glob(_UPDATED)):

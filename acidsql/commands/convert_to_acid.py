@@ -29,7 +29,7 @@ from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import FileFormat, Partition, PlainTable, Table
 from acidsql.planning.name_resolution import names_temp_view, qualified
 from acidsql.scan.snapshot import with_nested_originals
-from acidsql.schema.columns import columns_of, data_schema, has_timestamp
+from acidsql.schema.columns import columns_of, data_schema, has_local_time, has_timestamp
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.table_owner import check_unowned
 from acidsql.storage.filesystem import child
@@ -148,7 +148,7 @@ def _check_timestamps(session: AcidSession, table: Table) -> None:
     session's. A TIMESTAMP_NTZ it wrote as a number.
     """
     for column in table.columns:
-        if "timestamp_ntz" in column.type.lower():
+        if has_local_time(column):
             raise _cannot(
                 table.full_name,
                 f"Spark wrote {column.name} as numbers, which TIMESTAMP_NTZ is not in Hive; "

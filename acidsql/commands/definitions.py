@@ -21,7 +21,7 @@ from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import folded, lowered
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.acid_file import CODECS, IS_DELETED_COLUMN, ROW_ID_COLUMN
-from acidsql.schema.columns import types_in
+from acidsql.schema.columns import has_local_time, types_in
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import orc_codec
 from acidsql.storage.staging import ORC_COMPRESS
@@ -200,7 +200,7 @@ def check_local_times(table: Table) -> None:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
     """
     for column in (*table.columns, *table.partition_columns):
-        if table.insert_only and "timestamp_ntz" in column.type.lower():
+        if table.insert_only and has_local_time(column):
             raise AcidAnalysisError(
                 "UNSUPPORTED_DATATYPE",
                 f"column {column.name!r} has type {column.type}, which an insert-only table cannot "

@@ -131,6 +131,11 @@ def partition_schema(spark: SparkSession, table: Table) -> StructType:
     return schema_of(spark, table.partition_columns)
 
 
+def has_local_time(column: Column) -> bool:
+    """Return whether a column's type has TIMESTAMP_NTZ in it."""
+    return "timestamp_ntz" in column.type.lower()
+
+
 def has_timestamp(data_type: DataType) -> bool:
     """Return whether a type has TIMESTAMP in it, whose values depend on the time zone."""
     return has_type(data_type, (TimestampType,))
