@@ -23,6 +23,7 @@ _ROOT = Path(__file__).parents[2]
 _FIRST_PAGE = "README.md"
 _OTHER_PAGES = (
     "docs/tutorial.md",  # before the others: it shows transaction ids
+    "docs/concepts.md",
     "docs/cookbook.md",
     "docs/transactions.md",
     "docs/time-travel.md",
