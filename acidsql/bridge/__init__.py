@@ -12,9 +12,11 @@ from py4j.protocol import Py4JJavaError as JavaError
 from acidsql.bridge import manifest_write, object_files, s3
 from acidsql.bridge.acid_tables import (
     AcidTable,
+    AnalyzedColumn,
     DeletedRows,
     Planner,
     acid_relation,
+    reckons_costs,
     split_settings,
 )
 from acidsql.bridge.analysis_errors import naming_table, without_plans
@@ -237,6 +239,7 @@ __all__ = [
     "TRIED",
     "AcidTable",
     "AggregateFunction",
+    "AnalyzedColumn",
     "BucketFileEncoder",
     "CatalogTable",
     "ChangesCall",
@@ -395,6 +398,7 @@ __all__ = [
     "read_bytes",
     "rebalance",
     "rebound",
+    "reckons_costs",
     "redacted",
     "references",
     "refers_only_to",

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -49,6 +50,28 @@ class DeletedRows(IntEnum):
     delete event."""
 
 
+class AnalyzedColumn(NamedTuple):
+    """Statistics of a column, as texts in the form of Spark's catalog; what is not known is empty.
+
+    Attributes:
+        name: of the column.
+        nulls: number of rows in which it is NULL.
+        distinct: number of its distinct values.
+        minimum: lowest value.
+        maximum: highest value.
+        average_length: bytes of a value on average.
+        maximum_length: bytes of the longest value.
+    """
+
+    name: str
+    nulls: str
+    distinct: str
+    minimum: str
+    maximum: str
+    average_length: str
+    maximum_length: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidTable:
     """Files of a table with all that their reader has to know.
@@ -69,6 +92,7 @@ class AcidTable:
         zone: time zone of the session.
         deleted_rows: what becomes of deleted rows.
         is_whole: whether all rows of the files count, so that their statistics tell of them.
+        analyzed: what ANALYZE TABLE has computed of columns, for Spark's cost-based optimiser.
     """
 
     name: str
@@ -84,6 +108,7 @@ class AcidTable:
     counter: Callable[[], int | None] | None = None
     deleted_rows: DeletedRows = DeletedRows.HIDDEN
     is_whole: bool = False
+    analyzed: tuple[AnalyzedColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +169,8 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     if table.partition_schema.fields:
         with active(spark):
             made.setPartitions(table.partitions)
+    if table.analyzed:
+        made.setAnalyzed("\0".join(text for column in table.analyzed for text in column))
     none = scala_object(spark, "scala.None")
     relation = jvm_class(spark, f"{SOURCES}.v2.DataSourceV2Relation").create(made, none, none)
     return UnresolvedPlan(spark, relation), made
@@ -167,3 +194,9 @@ def _planning(table: AcidTable) -> object:
             implements = ("java.util.function.Function",)
 
     return Planning()
+
+
+def reckons_costs(spark: SparkSession) -> bool:
+    """Return whether Spark's optimiser is to use the statistics of columns."""
+    settings = session_state(spark).conf()
+    return bool(settings.cboEnabled() or settings.planStatsEnabled())

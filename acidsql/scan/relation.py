@@ -18,7 +18,7 @@ from acidsql.scan.inserts import Inserts, write_ids_of
 from acidsql.scan.original_files import OriginalFile
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
-from acidsql.scan.statistics import statistics_of
+from acidsql.scan.statistics import analyzed_columns, statistics_of
 from acidsql.schema.columns import partition_schema, schema_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage import relation
@@ -66,7 +66,11 @@ def row_relation(
         snapshot.table,
         snapshot.partitions,
         files,
-        replace(reading, keeps_deletes=not record.reads_deletes),
+        replace(
+            reading,
+            keeps_deletes=not record.reads_deletes,
+            analyzed=analyzed_columns(session, snapshot.table),
+        ),
         statistics=(max(1, round(size)), max(1, round(size * known.rows_per_byte))),
     )
 

@@ -1,11 +1,16 @@
-"""Statistics of a scan for Spark's optimiser: rows for each byte, and how many are not deleted."""
+"""Statistics of a scan for Spark's optimiser: rows for each byte, how many are not deleted, what
+ANALYZE TABLE has computed of columns.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from acidsql import bridge
 from acidsql.limits import limits
+from acidsql.metastore.model import Table
 from acidsql.scan.directories import DataDirectory, file_tails
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
@@ -61,3 +66,44 @@ def statistics_of(
     return Statistics(
         rows_per_byte=per_byte, kept=max(0.0, 1 - events / total) if total and events else 1.0
     )
+
+
+def analyzed_columns(session: AcidSession, table: Table) -> tuple[bridge.AnalyzedColumn, ...]:
+    """Return the statistics of a table's columns, if Spark's optimiser is to use them.
+
+    As those of Spark's own tables they are what ANALYZE TABLE found the last time, whatever was
+    written since.
+    """
+    if not bridge.reckons_costs(session.spark):
+        return ()
+    names = {column.stored_name: column for column in (*table.columns, *table.partition_columns)}
+    known = session.metastore.statistics(table, None, tuple(names))
+    return tuple(
+        bridge.AnalyzedColumn(
+            name=names[column.name].name,
+            nulls=str(column.nulls),
+            distinct=_text(column.distinct),
+            minimum=_value(column.minimum, names[column.name].type),
+            maximum=_value(column.maximum, names[column.name].type),
+            average_length=_text(_rounded(column.average_length)),
+            maximum_length=_text(column.maximum_length),
+        )
+        for column in (known.columns if known is not None else ())
+        if column.name in names
+    )
+
+
+def _rounded(length: float | None) -> int | None:
+    return None if length is None else math.ceil(length)
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _value(text: str | None, kind: str) -> str:
+    """Return a value as Spark's catalog has it: a timestamp with six digits after the second."""
+    if text is None or not kind.lower().startswith("timestamp"):
+        return text or ""
+    seconds, _, fraction = text.partition(".")
+    return f"{seconds}.{fraction:<06}"

@@ -75,12 +75,14 @@ class Reading:
         keeps_deletes: whether executors may keep delete events for other tasks.
         counter: see ``bridge.AcidTable``.
         zone: in which the local times of the files are moments; None for that of the session.
+        analyzed: see ``bridge.AcidTable``.
     """
 
     deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN
     keeps_deletes: bool = True
     counter: Callable[[], int | None] | None = None
     zone: str | None = None
+    analyzed: tuple[bridge.AnalyzedColumn, ...] = ()
 
 
 def file_relation(
@@ -129,6 +131,7 @@ def file_relation(
             zone=zone,
             deleted_rows=reading.deleted,
             is_whole=all(file.visible is None and not file.deletes for file in files),
+            analyzed=reading.analyzed,
         ),
     )
 

@@ -149,3 +149,41 @@ def test_the_optimiser_learns_the_size_of_the_columns_used(lab: Lab) -> None:
         assert int(str(rows.sizeInBytes())) == 500 * (8 + 4 + 20)
     finally:
         lab.spark.conf.unset("spark.sql.cbo.enabled")
+
+
+def estimates(statistics: Any) -> tuple[int, int]:
+    return int(str(statistics.rowCount().get())), int(str(statistics.sizeInBytes()))
+
+
+def test_the_optimiser_learns_what_was_analysed_of_columns(lab: Lab) -> None:
+    """Check that joins and filters count as many rows as those of flat ORC do."""
+    columns = "Id INT, d DECIMAL(9,2), day DATE, at TIMESTAMP, s STRING, b BOOLEAN, n BIGINT"
+    rows = (
+        "SELECT CAST(id AS INT) AS Id, CAST(id % 50 AS DECIMAL(9,2)) AS d, "
+        "DATE'2024-01-01' + CAST(id % 366 AS INT) AS day, "
+        "TIMESTAMP'2024-01-01 00:00:00' + make_dt_interval(id % 100) AS at, "
+        "CAST(id % 7 AS STRING) AS s, id % 2 = 0 AS b, NULLIF(id % 4, 0) AS n FROM range(1000)"
+    )
+    acid = lab.create(columns)
+    lab.sql(f"INSERT INTO {acid} {rows}")
+    lab.spark.sql(f"CREATE TABLE flat USING orc AS {rows}")
+    try:
+        lab.sql(f"ANALYZE TABLE {acid} COMPUTE STATISTICS FOR ALL COLUMNS")
+        lab.sql("ANALYZE TABLE flat COMPUTE STATISTICS FOR ALL COLUMNS")
+        with lab.settings(spark__sql__cbo__enabled="true"):
+            for query in (
+                "SELECT * FROM {}",
+                "SELECT Id, s FROM {} WHERE d < 5",
+                "SELECT Id FROM {} WHERE day >= DATE'2024-12-01' AND s = '3'",
+                "SELECT Id FROM {} WHERE at < TIMESTAMP'2024-01-11 00:00:00'",
+                "SELECT b FROM {} WHERE n IS NULL",
+                "SELECT s FROM {} GROUP BY s",
+                "SELECT l.Id FROM {0} l JOIN {0} r ON l.Id = r.n",
+            ):
+                found, expected = (
+                    plan_statistics(lab.frame(query.format(table))) for table in (acid, "flat")
+                )
+                # The rows of files are counted by a sample of their bytes.
+                assert estimates(found) == pytest.approx(estimates(expected), rel=0.02), query
+    finally:
+        lab.spark.sql("DROP TABLE flat")

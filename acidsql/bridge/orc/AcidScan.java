@@ -3,7 +3,9 @@ package acidsql.orc;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.FieldReference;
@@ -137,7 +139,16 @@ final class AcidScan
 
   public Statistics estimateStatistics() {
     long whole = ROW_OVERHEAD + table.schema().defaultSize();
-    long read = ROW_OVERHEAD + required.defaultSize();
+    long read = ROW_OVERHEAD;
+    final Map columns = new HashMap();
+    StructField[] fields = required.fields();
+    for (int i = 0; i < fields.length; i++) {
+      AnalyzedColumn known = (AnalyzedColumn) table.analyzed.get(fields[i].name());
+      read += known == null ? fields[i].dataType().defaultSize() : known.bytesOfRow();
+      if (known != null) {
+        columns.put(FieldReference.column(fields[i].name()), known);
+      }
+    }
     final long rows = table.rows;
     // As Spark reckons for its own tables: by rows if its cost-based optimiser is on.
     final long bytes =
@@ -145,6 +156,10 @@ final class AcidScan
             ? rows * read
             : Math.max(1, (long) ((double) table.bytes * read / whole));
     return new Statistics() {
+      public Map columnStats() {
+        return columns;
+      }
+
       public OptionalLong sizeInBytes() {
         return OptionalLong.of(bytes);
       }

@@ -3,6 +3,7 @@ package acidsql.orc;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -65,6 +66,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   final int batchRows;
   final int deletedRows; // HIDDEN, SHOWN or ALONE
   final boolean isWhole; // whether all rows of the files count
+  final Map analyzed = new HashMap(); // AnalyzedColumn by name
   private final String name;
   private final String key;
   private final StructType schema;
@@ -158,6 +160,19 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
       }
     }
     partitions = found;
+  }
+
+  /**
+   * Sets what ANALYZE TABLE has computed of columns.
+   *
+   * @param texts of each column those of AnalyzedColumn, separated by NUL
+   */
+  public void setAnalyzed(String texts) {
+    String[] all = texts.split("\0", -1);
+    for (int i = 0; i + AnalyzedColumn.TEXTS <= all.length; i += AnalyzedColumn.TEXTS) {
+      String[] own = (String[]) Arrays.copyOfRange(all, i, i + AnalyzedColumn.TEXTS);
+      analyzed.put(own[0], new AnalyzedColumn(own, schema.apply(own[0]).dataType()));
+    }
   }
 
   private Object typed(UTF8String text, DataType type) {
