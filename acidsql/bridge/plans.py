@@ -389,9 +389,18 @@ def is_temp_view(spark: SparkSession, parts: Sequence[str]) -> bool:
     return bool(session_state(spark).catalog().isTempView(scala_seq(spark, list(parts))))
 
 
-def temp_view(spark: SparkSession, name: str) -> JavaObject | None:
-    """Return Spark's definition of a local temporary view, which is equal as long as the view is
-    not redefined; None if there is none.
+def temp_view(spark: SparkSession, parts: Sequence[str]) -> JavaObject | None:
+    """Return Spark's definition of a temporary view, which is equal as long as the view is not
+    redefined; None if there is none.
+
+    Args:
+        parts: its name, of a global one behind that of their database.
     """
-    found = session_state(spark).catalog().getRawTempView(name)
+    catalog = session_state(spark).catalog()
+    found = catalog.getRawLocalOrGlobalTempView(scala_seq(spark, list(parts)))
     return found.get() if found.isDefined() else None
+
+
+def global_temp_database(spark: SparkSession) -> str:
+    """Return the name of the database of global temporary views."""
+    return str(spark.conf.get("spark.sql.globalTempDatabase"))

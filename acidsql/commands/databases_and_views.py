@@ -195,22 +195,20 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
             "UNSUPPORTED_FEATURE.CREATE_VIEW",
             f"{clause} is not supported in a view of ACID tables: leave it out",
         )
-    if statement.global_temporary:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.GLOBAL_TEMPORARY_VIEW",
-            "a global temporary view of ACID tables is not supported: use CREATE TEMPORARY VIEW "
-            "or CREATE VIEW",
-        )
     temporary = {r.parts for r in found.references if names_temp_view(session, r.parts)}
-    if temporary and not statement.temporary:
+    # A global one lives as long as others do, and is named behind their database.
+    outlived = {p for p in temporary if not (statement.global_temporary and len(p) > 1)}
+    if outlived and not statement.temporary:
         raise AcidAnalysisError(
             "INVALID_TEMP_OBJ_REFERENCE",
             f"{'.'.join(statement.name)} would outlive the temporary view "
-            f"{'.'.join(min(temporary))}: use CREATE TEMPORARY VIEW",
+            f"{'.'.join(min(outlived))}: use CREATE TEMPORARY VIEW",
         )
     snapshot = latest_snapshot(session)
     frame = bridge.frame_of(session.spark, snapshot.plan_of(found))
     place = None if statement.temporary else qualified(session, statement.name)
+    if statement.global_temporary:
+        place = lowered(bridge.global_temp_database(session.spark)), lowered(statement.name[-1])
     if statement.or_replace and (place or ("", lowered(statement.name[-1]))) in snapshot.views:
         raise AcidAnalysisError(
             "RECURSIVE_VIEW",
@@ -239,6 +237,10 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
     )
     if statement.temporary:
         session.temp_views.create(view, frame, replace=statement.or_replace)
+        return result.nothing(session.spark)
+    if statement.global_temporary and place is not None:
+        placed = replace(view, database=place[0])
+        session.temp_views.create_global(placed, frame, replace=statement.or_replace)
         return result.nothing(session.spark)
     return _create_view(session, statement, view)
 

@@ -1,4 +1,4 @@
-"""Temporary views over ACID tables.
+"""Temporary views over ACID tables, of a session or of the application.
 
 Spark keeps the plan of a temporary view, which has one snapshot. The text of the view is kept here,
 and planned anew by each statement.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import bridge
@@ -22,12 +24,19 @@ class _TempView:
     definition: bridge.JavaObject | None
 
 
+# Those of an application, which all of its sessions see.
+_GLOBAL: WeakKeyDictionary[SparkContext, dict[str, _TempView]] = WeakKeyDictionary()
+
+
 class TempViews:
-    """Temporary views of one Spark session whose text refers to ACID tables."""
+    """Temporary views of one Spark session, and of its application, whose text refers to ACID
+    tables.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._views: dict[str, _TempView] = {}
+        self._global = _GLOBAL.setdefault(spark.sparkContext, {})
 
     def create(self, view: Table, frame: DataFrame, *, replace: bool) -> None:
         """Create a view in Spark with the plan of this moment, and keep its text."""
@@ -35,21 +44,38 @@ class TempViews:
             frame.createOrReplaceTempView(view.name)
         else:
             frame.createTempView(view.name)
-        definition = bridge.temp_view(self._spark, view.name)
+        definition = bridge.temp_view(self._spark, [view.name])
         self._views[lowered(view.name)] = _TempView(view=view, definition=definition)
 
+    def create_global(self, view: Table, frame: DataFrame, *, replace: bool) -> None:
+        """Create a view of the application in Spark, and keep its text; its database is that of
+        global temporary views.
+        """
+        if replace:
+            frame.createOrReplaceGlobalTempView(view.name)
+        else:
+            frame.createGlobalTempView(view.name)
+        definition = bridge.temp_view(self._spark, [view.database, view.name])
+        self._global[lowered(view.name)] = _TempView(view=view, definition=definition)
+
     def find(self, parts: Sequence[str]) -> Table | None:
-        """Find a view; None if Spark has another one of that name by now, or none."""
-        known = self._views.get(lowered(parts[-1])) if len(parts) == 1 else None
+        """Find a view; None if Spark has another one of that name by now, or none.
+
+        Args:
+            parts: its name, of a view of the application behind that of their database.
+        """
+        views = self._views if len(parts) == 1 else self._global
+        known = views.get(lowered(parts[-1]))
         if known is None or known.definition is None:
             return None
-        current = bridge.temp_view(self._spark, parts[0])
+        current = bridge.temp_view(self._spark, parts)
         is_current = current is not None and bridge.same(current, known.definition)
         return known.view if is_current else None
 
     def forget_dropped(self) -> None:
-        """Forget the views that Spark has no more."""
+        """Forget the views of the session that Spark has no more."""
         self._views = {n: v for n, v in self._views.items() if self.find([n]) is not None}
 
     def __len__(self) -> int:
+        """Return the number of the views of the session."""
         return len(self._views)

@@ -243,9 +243,6 @@ _LIMITS = {
     "`DESCRIBE … column AS JSON`, which Spark refuses too": _features(
         DESC_TABLE_COLUMN_JSON="DESCRIBE EXTENDED bad id AS JSON"
     ),
-    "`CREATE GLOBAL TEMPORARY VIEW`": _features(
-        GLOBAL_TEMPORARY_VIEW="CREATE GLOBAL TEMPORARY VIEW bad2 AS SELECT * FROM bad"
-    ),
     "`CREATE VIEW … PARTITIONED ON`": _features(
         CREATE_VIEW="CREATE VIEW bad2 PARTITIONED ON (id) AS SELECT * FROM bad"
     ),
