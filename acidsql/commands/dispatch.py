@@ -13,6 +13,7 @@ from acidsql import bridge
 from acidsql.commands import (
     alter_table,
     analyze,
+    cache_table,
     check_table,
     clone,
     compact,
@@ -47,7 +48,6 @@ from acidsql.commands.targets import (
     target_of,
     written_table,
 )
-from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import (
     acid_table,
@@ -55,7 +55,7 @@ from acidsql.planning.name_resolution import (
     find_acid_table,
     in_metastore,
 )
-from acidsql.planning.parsed_statement import parse_and_resolve, refers_to_acid
+from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement import leased_snapshot
 from acidsql.planning.unchanged_reads import watch_query
 from acidsql.session.acid_session import AcidSession, mirror_database
@@ -258,18 +258,6 @@ def _report(
     return command
 
 
-def _cache(session: AcidSession, statement: ast.CacheTable) -> DataFrame | None:
-    table = find_acid_table(session, statement.name)
-    query = statement.query.of(statement.text) if statement.query else None
-    if table is not None or (query is not None and refers_to_acid(session, query)):
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.CACHE_TABLE",
-            "CACHE TABLE over transactional tables is not supported, because later queries would "
-            "read the old snapshot: use acidsql.sql(spark, 'SELECT …').cache()",
-        )
-    return None
-
-
 def _abort(session: AcidSession, statement: ast.AbortTransactions) -> DataFrame:
     session.metastore.abort_txns(statement.ids)
     return result.nothing(session.spark)
@@ -281,8 +269,9 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
     ast.AnalyzeTable: analyze.analyze_table,
     ast.AnalyzeTables: analyze.analyze_tables,
-    ast.CacheTable: _cache,
+    ast.CacheTable: cache_table.cache_table,
     ast.CheckTable: _check,
+    ast.ClearCache: cache_table.clear_cache,
     copy_statements.CloneTable: clone.clone_table,
     ast.Commit: lambda session, _: transactions.commit(session),
     ast.Compact: _compact,
@@ -330,6 +319,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
         session
     ),
     ast.Truncate: _truncate,
+    ast.UncacheTable: cache_table.uncache_table,
     ast.UndoWrite: _undo_write,
     ast.Vacuum: _vacuum,
     ast.Update: _update,

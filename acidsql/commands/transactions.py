@@ -20,7 +20,8 @@ from acidsql.transactions.start import start as begin
 # Statements that change no table, or change rows.
 _ALLOWED = (
     ast.AbortTransactions,
-    ast.CacheTable,  # refused by itself if it reads ACID tables
+    ast.CacheTable,
+    ast.ClearCache,
     ast.Commit,
     ast.Delete,
     show_statements.Describe,

@@ -11,6 +11,7 @@ from pyspark.sql.catalog import Catalog, Column, Database
 from pyspark.sql.catalog import Table as ListedTable
 
 from acidsql import api
+from acidsql.commands.cache_table import is_cached, keep
 from acidsql.commands.describe import described
 from acidsql.commands.protect_acid_tables import refuse_location
 from acidsql.commands.show import name_pattern
@@ -167,23 +168,29 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         return super().createTable(tableName, path, source, schema, description, **options)
 
     def isCached(self, tableName: str) -> bool:  # noqa: N802, N803
-        """See PySpark; ACID tables are not cached."""
-        return self._named(tableName) is None and super().isCached(tableName)
-
-    def cacheTable(self, tableName: str, *args: Any, **kwargs: Any) -> None:  # noqa: N802, N803
-        """See PySpark; ACID tables are refused, because later queries would read the old snapshot.
-
-        Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.CACHE_TABLE.
-        """
+        """See PySpark."""
         table = self._named(tableName)
-        if table is not None:
-            self._run(table, "CACHE TABLE {}")
-        super().cacheTable(tableName, *args, **kwargs)
+        if table is None:
+            return bool(super().isCached(tableName))
+        with self._working() as session:
+            return session is not None and is_cached(session, table)
+
+    def cacheTable(self, tableName: str, storageLevel: Any = None) -> None:  # noqa: N802, N803
+        """See PySpark; what queries read is current, whatever was cached."""
+        table = self._named(tableName)
+        if table is None:
+            super().cacheTable(tableName, storageLevel)
+        else:
+            with self._working() as session:
+                assert session is not None  # else no table would have been found
+                keep(session, table, storageLevel)
 
     def uncacheTable(self, tableName: str) -> None:  # noqa: N802, N803
-        """See PySpark; ACID tables are not cached."""
-        if self._named(tableName) is None:
+        """See PySpark."""
+        table = self._named(tableName)
+        if table is not None:
+            self._run(table, "UNCACHE TABLE {}")
+        else:
             super().uncacheTable(tableName)
 
     def refreshTable(self, tableName: str) -> None:  # noqa: N802, N803

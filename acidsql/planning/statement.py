@@ -194,8 +194,10 @@ class StatementSnapshot:
 
         It has no deleted rows, whatever the properties of the table are.
         """
-        required = RequiredRows(partitions=partitions)
         table = as_asked(table, {}, live_only=True)
+        if partitions is None:
+            return self._relation(table, None, (0,), self._scan_all_rows)
+        required = RequiredRows(partitions=partitions)
         return self._relation(table, None, (0,), lambda own, _: self._scan(own, required))
 
     def _relation(
@@ -205,7 +207,7 @@ class StatementSnapshot:
         if alias is not None or not table.database:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:
-            view = bridge.UnresolvedPlan.of(self._view(table, occurrence, relation_of))
+            view = self._view_or_cached(table, occurrence, relation_of)
             return bridge.hide_columns(view, 0, name)
         hidden = len(virtual_columns(table))
         return bridge.hide_columns(relation_of(table, occurrence), hidden, name)
@@ -215,7 +217,24 @@ class StatementSnapshot:
         return rows if self.expires is None else rows.where(not_expired(self.expires))
 
     def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.UnresolvedPlan:
-        return self._scan(table, ALL_ROWS)
+        return self._scan_or_cached(table, ALL_ROWS)
+
+    def _scan_or_cached(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
+        """Build the scan of a table, or take the plan that CACHE TABLE keeps of all of its rows."""
+        place = table.database, table.name
+        if place not in self.session.cached_relations or not self._may_be_cached(table):
+            return self._scan(table, required)
+        return self.session.cached_relations.plan(
+            place, self._key(table), lambda: self._scan(table, ALL_ROWS).frame()
+        )
+
+    def _may_be_cached(self, table: Table) -> bool:
+        is_now = table.as_of is None and table.changes is None and not shows_deleted_rows(table)
+        return is_now and table.full_name not in self.changed | self.uncommitted
+
+    def _key(self, table: Table) -> object:
+        """Return what is equal for two snapshots only if a table has the same rows in them."""
+        return table, str(self.snapshot(table).write_ids)
 
     def _rows(
         self, table: Table, required: RequiredRows, *, for_pruning: bool = False
@@ -257,6 +276,26 @@ class StatementSnapshot:
             return None
         return self._rows(table, required, for_pruning=True)
 
+    def _view_or_cached(
+        self, view: Table, occurrence: Occurrence, relation_of: RelationOf
+    ) -> bridge.UnresolvedPlan:
+        """Build the plan of a view, or take the one that CACHE TABLE keeps of it."""
+        place = view.database, lowered(view.name)
+        is_cached = place in self.session.cached_relations
+        if not is_cached or isinstance(relation_of, PlaceholderPass):
+            return bridge.UnresolvedPlan.of(self._view(view, occurrence, relation_of))
+        read: list[Table] = []
+
+        def note(table: Table, own: Occurrence) -> bridge.UnresolvedPlan:
+            read.append(table)
+            return self._scan_all_rows(table, own)
+
+        frame = self._view(view, occurrence, note)
+        if not all(map(self._may_be_cached, read)):
+            return bridge.UnresolvedPlan.of(frame)
+        key = view, tuple(self._key(table) for table in read)
+        return self.session.cached_relations.plan(place, key, lambda: frame)
+
     def _view(self, view: Table, occurrence: Occurrence, relation_of: RelationOf) -> DataFrame:
         self.views.add((view.database, lowered(view.name)))
         temporary = json.loads(view.properties.get(VIEW_TEMPORARY, "[]"))
@@ -286,7 +325,7 @@ class StatementSnapshot:
         required = self._required(plan, placeholders.tables)
 
         def scan_required(table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
-            return self._scan(table, required.get(occurrence, ALL_ROWS))
+            return self._scan_or_cached(table, required.get(occurrence, ALL_ROWS))
 
         return self.plan_over(parsed, scan_required)
 

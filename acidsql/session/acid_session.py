@@ -22,6 +22,7 @@ from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.protocol import Metastore
 from acidsql.once import once_property
 from acidsql.session.at_work import at_work
+from acidsql.session.cached_relations import CachedRelations
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.session.leases import Leases
 from acidsql.session.process import check_process
@@ -69,6 +70,7 @@ class AcidSession:
         heartbeater: sends heartbeats for the open transactions.
         leases: of the DataFrames that were returned.
         temp_views: temporary views over ACID tables.
+        cached_relations: those of CACHE TABLE.
         learnt_places: directories of tables and partitions whose write ids the metastore has been
             compared with.
         owned_places: directories of tables that are known to belong to this metastore.
@@ -107,6 +109,7 @@ class AcidSession:
         )
         self.heartbeater.look = _weakly(self._look)
         self.temp_views = TempViews(self.spark)
+        self.cached_relations = CachedRelations(self.leases.max_age)
         self.learnt_places: set[str] = set()
         self.owned_places: set[str] = set()
         self.has_written = False

@@ -360,10 +360,31 @@ class AbortCompactions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheTable(Named):
-    """``CACHE [LAZY] TABLE``."""
+    """``CACHE [LAZY] TABLE``.
 
+    Attributes:
+        lazy: the rows are cached when they are read first.
+        properties: the OPTIONS.
+        query: of a temporary view that is made.
+    """
+
+    lazy: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
     query: Span | None = None
-    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncacheTable(Named):
+    """``UNCACHE TABLE``."""
+
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearCache:
+    """``CLEAR CACHE``."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -448,7 +469,8 @@ Statement: TypeAlias = (
     DescribeHealth | Insert | MultiInsert | Update | Delete | Merge | Restore | UndoWrite |
     StartTransaction | Commit | Rollback |
     ShowCompactions | ShowTransactions | ShowLocks | AbortTransactions | AbortCompactions |
-    Optimize | Vacuum | Explain | CacheTable | ExportTable | ImportTable |
+    Optimize | Vacuum | Explain | CacheTable | UncacheTable | ClearCache |
+    ExportTable | ImportTable |
     RefreshTable | AnalyzeTable | AnalyzeTables | MsckRepair | CheckTable | LoadData
 )
 # fmt: on

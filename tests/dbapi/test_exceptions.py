@@ -47,7 +47,7 @@ def test_errors_of_python_pass() -> None:
 
 def test_unsupported_is_not_supported() -> None:
     with pytest.raises(dbapi.NotSupportedError), translated():
-        raise AcidAnalysisError("UNSUPPORTED_FEATURE.CACHE_TABLE", "no")
+        raise AcidAnalysisError("UNSUPPORTED_FEATURE.CREATE_VIEW", "no")
 
 
 def test_module_interface() -> None:

@@ -140,7 +140,6 @@ def test_conditions_are_collected_however_they_are_spelled() -> None:
     collected = raised()
     for name in (
         "ANALYZE_VIEW",
-        "CACHE_TABLE",
         "CREATE_VIEW",
         "OR_REPLACE",
         "TABLE_PROPERTY",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark import StorageLevel
 from pyspark.errors import AnalysisException
 from pyspark.sql import Catalog
 
@@ -128,11 +129,11 @@ def test_temporary_views_over_acid_tables_are_dropped(on: Lab) -> None:
 
 def test_caching(on: Lab) -> None:
     catalog = on.spark.catalog
-    with pytest.raises(AcidAnalysisError) as caught:
-        catalog.cacheTable("pet")
-    assert caught.value.getCondition() == "UNSUPPORTED_FEATURE.CACHE_TABLE"
     assert not catalog.isCached("pet")
+    catalog.cacheTable("pet", StorageLevel.MEMORY_ONLY)
+    assert catalog.isCached("pet")
     catalog.uncacheTable("pet")
+    assert not catalog.isCached("pet")
     catalog.refreshTable("pet")
     catalog.cacheTable("plain")
     assert catalog.isCached("plain")

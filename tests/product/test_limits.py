@@ -237,9 +237,6 @@ _LIMITS = {
         RENAME_TABLE="ALTER VIEW bad_view RENAME TO bad2",
         CREATE_TABLE_LIKE="CREATE TABLE bad2 LIKE bad_view",
     ),
-    "`CACHE TABLE`": _features(
-        CACHE_TABLE=("CACHE TABLE bad", "CACHE LAZY TABLE c AS SELECT * FROM bad")
-    ),
     "`DESCRIBE … column AS JSON`, which Spark refuses too": _features(
         DESC_TABLE_COLUMN_JSON="DESCRIBE EXTENDED bad id AS JSON"
     ),
