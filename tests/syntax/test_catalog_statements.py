@@ -25,6 +25,7 @@ from acidsql.syntax.statements import (
     AnalyzeTables,
     CacheTable,
     CheckTable,
+    ClearCache,
     CreateDatabase,
     CreateView,
     DropDatabase,
@@ -34,6 +35,7 @@ from acidsql.syntax.statements import (
     MsckRepair,
     RefreshTable,
     Truncate,
+    UncacheTable,
     Use,
 )
 
@@ -209,7 +211,9 @@ AROUND = [
     ("explain formatted [[statement|SELECT ';']]", Explain, {"mode": "formatted"}),
     ("CACHE TABLE «t»", CacheTable, T),
     ("CACHE LAZY TABLE «t» OPTIONS ('storageLevel' 'DISK_ONLY') AS [[query|SELECT 1]]",
-     CacheTable, {**T, "unsupported": ("OPTIONS",)}),
+     CacheTable, {**T, "lazy": True, "properties": {"storageLevel": "DISK_ONLY"}}),
+    ("UNCACHE TABLE IF EXISTS «t»", UncacheTable, {**T, "if_exists": True}),
+    ("clear cache", ClearCache, {}),
     ("REFRESH TABLE «t»", RefreshTable, T),
     ("ANALYZE TABLE «t» COMPUTE STATISTICS", AnalyzeTable, T),
     ("ANALYZE TABLE «t» COMPUTE STATISTICS FOR ALL COLUMNS", AnalyzeTable,
