@@ -201,9 +201,10 @@ class AcidTable:
         partitions: Mapping[str, object] | None = None,
         *,
         partition_overwrite_mode: str | None = None,
+        replace_where: Expression | None = None,
         by: str = "name",
     ) -> DataFrame:
-        """Run an INSERT OVERWRITE; return one row of counts.
+        """Run an INSERT OVERWRITE, or INSERT … REPLACE WHERE; return one row of counts.
 
         Args:
             source: the rows.
@@ -213,11 +214,13 @@ class AcidTable:
             partition_overwrite_mode: ``static``: all that ``partitions`` names is replaced, also
                 what gets no rows; ``dynamic``: the partitions that get rows. By default the
                 session's ``spark.sql.sources.partitionOverwriteMode``, which is static if unset.
+            replace_where: rows that meet this condition are replaced, and each new one must meet it
+                too; it takes the place of both arguments before it.
             by: see ``append``.
 
         Raises:
             AcidAnalysisError: NON_PARTITION_COLUMN, INVALID_PARTITION_OVERWRITE_MODE,
-                STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST.
+                STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST, REPLACE_WHERE_MISMATCH.
 
         >>> pets = AcidTable.forName(spark, "pet")
         >>> pets.overwrite(pets.toDF().where("id = 2")).collect()
@@ -228,8 +231,15 @@ class AcidTable:
         by_name = _is_by_name(source, by)
         if partitions is not None and not partitions:
             raise TypeError("partitions is empty: give values, or None for the whole table")
+        if replace_where is not None and (partitions or partition_overwrite_mode):
+            raise TypeError("replace_where says what is replaced: leave the other argument out")
         with api.working(self.spark) as session:
             table = acid_table(session, bridge.parse_name(self.spark, self.name))
+            if replace_where is not None:
+                condition = expression_text(self.spark, replace_where)
+                return write_frame.overwrite_where(
+                    session, table, source, condition, checked=True, by_name=by_name
+                )
             mode = partition_overwrite_mode or write_frame.overwrite_mode(session)
             return write_frame.overwrite(
                 session, table, source, partitions=partitions, mode=mode, by_name=by_name

@@ -139,6 +139,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42P02": ("UNBOUND_SQL_PARAMETER",),
     "42P06": ("SCHEMA_ALREADY_EXISTS",),
     "42P07": ("TABLE_OR_VIEW_ALREADY_EXISTS",),
+    "44000": ("REPLACE_WHERE_MISMATCH",),  # the standard's of WITH CHECK OPTION
     # 54, 55: limits, objects in another state or in use
     "54000": (
         "BUCKET_OUT_OF_RANGE",

@@ -17,7 +17,17 @@ from acidsql.storage.filesystem import child
 # Operations whose files stay in directories of their own write id until a compaction merges them,
 # or a base replaces them.
 _WRITES = frozenset(
-    {"DELETE", "INSERT", "INSERT OVERWRITE", "MERGE", "REPLACE WHERE", "TRANSACTION", "UPDATE"}
+    {
+        "DELETE",
+        "INSERT",
+        "INSERT OVERWRITE",
+        "MERGE",
+        "REPLACE ON",
+        "REPLACE USING",
+        "REPLACE WHERE",
+        "TRANSACTION",
+        "UPDATE",
+    }
 )
 # Operations that take away or move directories of write ids before their own.
 _MOVES = frozenset({"DROP PARTITION", "RENAME PARTITION", "REPAIR", "REPAIR TABLE"})

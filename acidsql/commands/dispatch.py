@@ -30,6 +30,7 @@ from acidsql.commands import (
     load,
     multi_insert,
     repair,
+    replace_rows,
     restore,
     result,
     row_level,
@@ -169,7 +170,10 @@ def _undo_write(session: AcidSession, statement: ast.UndoWrite) -> DataFrame:
 
 def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
     table = target_of(session, statement)
-    return insert.insert(session, table, statement) if table else None
+    if table is None:
+        return None
+    run_it = replace_rows.replace_rows if statement.replaces else insert.insert
+    return run_it(session, table, statement)
 
 
 def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None:

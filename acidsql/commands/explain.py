@@ -9,7 +9,16 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import create, events, insert, multi_insert, restore, result, row_level
+from acidsql.commands import (
+    create,
+    events,
+    insert,
+    multi_insert,
+    replace_rows,
+    restore,
+    result,
+    row_level,
+)
 from acidsql.commands.acid_plan import PlannedWrite, acid_section
 from acidsql.commands.protect_acid_tables import refuse_damage
 from acidsql.commands.targets import branches_of, target_of, written_table
@@ -83,6 +92,8 @@ def _planned_writes(
         return None
     snapshot.expires = None  # the plan of a statement that writes is run at once
     snapshot.changed = frozenset({table.full_name})
+    if isinstance(statement, ast.Insert) and statement.replaces:
+        return _replace(session, snapshot, table, statement)
     if isinstance(statement, ast.Insert):
         static = insert.static_values(session, table, statement)
         intent = insert_intent(table, _NOT_RUN, static or None, overwrite=statement.overwrite)
@@ -104,6 +115,22 @@ def _planned_writes(
         writer=_writer_of_events(frame, shape, snapshot)
         if is_update
         else _writer_of_deletes(frame, table),
+    )
+    return [bridge.logical_plan(frame)], [write]
+
+
+def _replace(
+    session: AcidSession, snapshot: StatementSnapshot, table: Table, statement: ast.Insert
+) -> _Planned:
+    """Plan INSERT … REPLACE."""
+    shape = events.write_schema_of(session, table)
+    replacement = replace_rows.replacement_of(session, table, statement)
+    frame = replace_rows.planned(shape, snapshot, replacement)
+    write = PlannedWrite(
+        operation=replacement.recorded.operation,
+        intent=change_intent(table, Operation.UPDATE, _NOT_RUN),
+        targets=(_DELETES, _ROWS),
+        writer=_writer_of_events(frame, shape, snapshot),
     )
     return [bridge.logical_plan(frame)], [write]
 

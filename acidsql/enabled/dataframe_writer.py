@@ -197,12 +197,20 @@ def _insert_into(
     session: AcidSession, table: Table, frame: DataFrame, settings: WriterSettings
 ) -> None:
     check_insert(settings, table)
-    if settings.mode == "overwrite":
+    if settings.replace_where is not None:
+        _replace_where(session, table, frame, settings.replace_where, by_name=False)
+    elif settings.mode == "overwrite":
         # None is the mode of INSERT OVERWRITE.
         mode = settings.overwrite_mode
         write_frame.overwrite(session, table, frame, mode=mode, by_name=False)
     else:
         write_frame.append(session, table, frame, by_name=False)
+
+
+def _replace_where(
+    session: AcidSession, table: Table, frame: DataFrame, condition: str, *, by_name: bool
+) -> None:
+    write_frame.overwrite_where(session, table, frame, condition, checked=True, by_name=by_name)
 
 
 def _save_as_table(
@@ -228,7 +236,9 @@ def _save_as_table(
         raise already_exists(parts)
     written(table)
     check_save(settings, table)
-    if settings.mode == "overwrite":
+    if settings.replace_where is not None:
+        _replace_where(session, table, frame, settings.replace_where, by_name=True)
+    elif settings.mode == "overwrite":
         mode = settings.overwrite_mode or write_frame.overwrite_mode(session)
         write_frame.overwrite(session, table, frame, mode=mode)
     else:

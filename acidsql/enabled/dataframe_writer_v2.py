@@ -126,7 +126,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             if text.lower() == "true":
                 write_frame.overwrite(session, table, self._df, mode="static")
             else:
-                write_frame.overwrite_where(session, table, self._df, text)
+                write_frame.overwrite_where(session, table, self._df, text, checked=False)
 
         if not self._is_written(insert):
             super().overwrite(condition)

@@ -15,9 +15,10 @@ from acidsql.session.settings import makes_acid_tables
 from acidsql.syntax.nodes import Clustering, Name
 
 _OVERWRITE_MODE = "partitionoverwritemode"
+_REPLACE_WHERE = "replacewhere"
 _TRANSACTIONAL = "transactional"
 # Options that do not become properties of the new table.
-_NO_PROPERTIES = (_OVERWRITE_MODE, "path")
+_NO_PROPERTIES = (_OVERWRITE_MODE, _REPLACE_WHERE, "path")
 _ACID = "acidsql"
 # Names of each file format; ``hive`` and ``acidsql`` stand for the format that the table has.
 _FORMATS = {
@@ -55,6 +56,11 @@ class WriterSettings:
         """Value of the option ``partitionOverwriteMode``, or None."""
         return self.option(_OVERWRITE_MODE)
 
+    @property
+    def replace_where(self) -> str | None:
+        """Value of the option ``replaceWhere``, or None."""
+        return self.option(_REPLACE_WHERE)
+
 
 def check_insert(settings: WriterSettings, table: Table) -> None:
     """Refuse settings of ``insertInto`` that only make sense for a new table, as Spark does.
@@ -66,6 +72,24 @@ def check_insert(settings: WriterSettings, table: Table) -> None:
         settings, table, ("PARTITION_BY", "BUCKET_BY"), "the table has a layout of its own"
     )
     _check_carried(settings, table)
+
+
+def _check_replace_where(settings: WriterSettings, table: Table) -> None:
+    """Refuse the option ``replaceWhere`` where nothing is replaced, or partitions are.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
+    """
+    if settings.replace_where is None:
+        return
+    instead = None
+    if settings.mode != "overwrite":
+        instead = "mode('overwrite') replaces rows, and this one replaces none"
+    if settings.overwrite_mode is not None:
+        instead = "partitionOverwriteMode says that whole partitions are replaced"
+    if instead is not None:
+        reason = f"{instead}; leave one of them out"
+        raise _unsupported("WRITE_OPTION", table, "option replaceWhere", reason)
 
 
 def check_save(settings: WriterSettings, table: Table) -> None:
@@ -212,7 +236,9 @@ def _check_carried(settings: WriterSettings, table: Table) -> None:
         settings, table, ("SORT_BY", "CLUSTER_BY"), "rows are in the order of their row ids"
     )
     check_format(settings.format, table)
-    check_options(settings.options, table)
+    others = {k: v for k, v in settings.options.items() if k.lower() != _REPLACE_WHERE}
+    check_options(others, table)
+    _check_replace_where(settings, table)
 
 
 def _refuse_layout(

@@ -23,6 +23,7 @@ from acidsql.syntax.statements import (
     Compact,
     CreateTable,
     CreateTableLike,
+    Insert,
     InsertBranch,
     MultiInsert,
     Statement,
@@ -177,6 +178,13 @@ class Builder(Transformer[Token, Any]):
             transactional=is_declared,
             unsupported=(*others, *fields.get("unsupported", ())),
         )
+
+    @v_args(meta=True)
+    def insert(self, meta: Meta, children: list[Any]) -> Statement | None:
+        names = {child.name for child in children if isinstance(child, _Field)}
+        if names & _REPLACEMENTS and names & {"overwrite", "partition"}:
+            return None  # Spark refuses it in its own words
+        return self._statement(Insert, children, meta)
 
     @v_args(meta=True)
     def optimize_table(self, meta: Meta, children: list[_NameAt]) -> Compact:
@@ -340,6 +348,9 @@ STATEMENTS: Mapping[str, type[Any]] = {
     _rule_of(kind): kind for kind in get_args(Statement) if kind is not CreateTableLike
 }
 
+# Clauses of an INSERT that say which rows the new ones replace.
+_REPLACEMENTS = frozenset({"replace_where", "replace_on", "replace_using"})
+
 # Fields whose value is the span of the whole rule.
 WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
 
@@ -368,8 +379,7 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
 UNSUPPORTED = frozenset(
     {
         "cluster_by", "default_collation", "for_replication",
-        "options", "partitioned_on", "replace_on", "replace_table",
-        "replace_using", "replace_where", "row_format", "skewed_by", "stored_by",
+        "options", "partitioned_on", "replace_table", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
         "with_schema_evolution", "with_serdeproperties", "zorder_by",
     }

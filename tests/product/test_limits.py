@@ -153,10 +153,11 @@ _LIMITS = {
         WITH_SERDEPROPERTIES=_create("WITH SERDEPROPERTIES ('a'='b')"),
         DEFAULT_COLLATION=_create("DEFAULT COLLATION UNICODE"),
     ),
-    "`INSERT … REPLACE WHERE`, `REPLACE ON`, `REPLACE USING`": _features(
-        INSERT_REPLACE_WHERE="INSERT INTO bad REPLACE WHERE id = 1 SELECT * FROM bad",
-        INSERT_REPLACE_ON="INSERT INTO bad AS t REPLACE ON t.id = 1 SELECT * FROM bad",
-        INSERT_REPLACE_USING="INSERT INTO bad REPLACE USING (id) SELECT * FROM bad",
+    "subqueries, and `row__id`, in the condition of `INSERT … REPLACE WHERE`": _features(
+        REPLACE_WHERE=(
+            "INSERT INTO bad REPLACE WHERE id IN (SELECT 1) SELECT * FROM bad",
+            "INSERT INTO bad REPLACE WHERE row__id.writeid = 1 SELECT * FROM bad",
+        )
     ),
     "`INSERT WITH SCHEMA EVOLUTION`, `INSERT … WITH (options)`": _features(
         INSERT_WITH_SCHEMA_EVOLUTION="INSERT WITH SCHEMA EVOLUTION INTO bad SELECT * FROM bad",
