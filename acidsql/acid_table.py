@@ -117,6 +117,28 @@ class AcidTable:
         """
         return TableBuilder(spark, cls.forName, if_not_exists=True)
 
+    @classmethod
+    def createOrReplace(  # noqa: N802 - Delta Lake's name
+        cls, spark: SparkSession
+    ) -> TableBuilder[AcidTable]:
+        """Return a builder of a new table, which takes the place of one that exists.
+
+        >>> builder = AcidTable.createOrReplace(spark).tableName("pet").addColumn("x", "INT")
+        >>> builder.execute().toDF().collect()
+        []
+        """
+        return TableBuilder(spark, cls.forName, head="CREATE OR REPLACE TABLE")
+
+    @classmethod
+    def replace(cls, spark: SparkSession) -> TableBuilder[AcidTable]:
+        """Return a builder of a table that takes the place of one that exists.
+
+        >>> builder = AcidTable.replace(spark).tableName("pet").addColumn("id", "BIGINT")
+        >>> builder.execute().toDF().columns
+        ['id']
+        """
+        return TableBuilder(spark, cls.forName, head="REPLACE TABLE")
+
     def __repr__(self) -> str:
         return f"AcidTable({self.target})"
 

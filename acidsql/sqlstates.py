@@ -67,7 +67,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "2BP01": ("SCHEMA_NOT_EMPTY",),
     # 40: the transaction was rolled back, and can be tried again
     "40000": ("TXN_ABORTED", "WRITE_ID_IN_USE"),
-    "40001": ("CONCURRENT_WRITE", "STREAM_OFFSET_CHANGED"),
+    "40001": ("CONCURRENT_WRITE", "STREAM_OFFSET_CHANGED", "TABLE_REPLACED"),
     "40003": ("COMMIT_OUTCOME_UNKNOWN",),
     # 42: names, syntax, analysis
     "42000": (

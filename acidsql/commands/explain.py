@@ -15,6 +15,7 @@ from acidsql.commands import (
     insert,
     multi_insert,
     replace_rows,
+    replace_table,
     restore,
     result,
     row_level,
@@ -40,6 +41,7 @@ from acidsql.transactions.write_intent import (
     WriteIntent,
     change_intent,
     insert_intent,
+    replace_intent,
     restore_intent,
 )
 
@@ -225,7 +227,20 @@ def _insert_write(
 def _create(
     session: AcidSession, snapshot: StatementSnapshot, statement: ast.CreateTable
 ) -> _Planned:
-    """Plan CREATE TABLE … AS SELECT."""
+    """Plan CREATE TABLE … AS SELECT, which may replace a table."""
+    old = replace_table.replaced_table(session, statement) if statement.replaces else None
+    if old is not None:
+        create.check_clauses(session, statement)
+        new, replacing = replace_table.planned(session, snapshot, statement, old)
+        assert replacing is not None  # the statement has a query
+        by_driver = not new.insert_only and insert.has_few_rows(replacing)
+        own = PlannedWrite(
+            operation=replace_table.operation_of(statement),
+            intent=replace_intent(old, _NOT_RUN),
+            targets=(_ROWS,),
+            writer="the driver" if by_driver else _JOB,
+        )
+        return [bridge.logical_plan(replacing)], [own]
     defined = create.defined_by_query(session, snapshot, statement)
     if defined is None:
         return [], []

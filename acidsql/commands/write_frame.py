@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import Enum
 from uuid import uuid4
 
 from pyspark.sql import Column, DataFrame
@@ -12,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import CharType, VarcharType
 
 from acidsql import bridge
-from acidsql.commands import create, replace_rows
+from acidsql.commands import replace_rows, replace_table
 from acidsql.commands.insert import insert
 from acidsql.commands.replace_rows import Replacement, quoted_table
 from acidsql.errors import AcidAnalysisError, quoted_name
@@ -148,8 +149,33 @@ def overwrite_where(
     return run_again_after_conflicts(session, attempt, [frame])
 
 
-def create_as(session: AcidSession, new: NewTable, frame: DataFrame) -> DataFrame | None:
-    """Run CREATE TABLE … AS SELECT with a DataFrame; return one row of counts."""
+class Replacing(Enum):
+    """What becomes of a table that exists when one is created."""
+
+    NEVER = "CREATE TABLE"
+    IF_THERE = "CREATE OR REPLACE TABLE"
+    ALWAYS = "REPLACE TABLE"
+
+
+def create_as(
+    session: AcidSession, new: NewTable, frame: DataFrame, replacing: Replacing = Replacing.NEVER
+) -> DataFrame | None:
+    """Run CREATE TABLE … AS SELECT, or REPLACE TABLE, with a DataFrame; return one row of counts.
+
+    Raises:
+        AcidAnalysisError: see ``replace_table.create_or_replace``.
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+    """
+
+    def attempt() -> DataFrame | None:
+        return _create_as(session, new, frame, replacing)
+
+    return run_again_after_conflicts(session, attempt, [frame])
+
+
+def _create_as(
+    session: AcidSession, new: NewTable, frame: DataFrame, replacing: Replacing
+) -> DataFrame | None:
     with _temporary_view(session, frame) as view:
         query_text = f"SELECT * FROM {view}"
         partitioned_by = ", ".join(map(quote, new.partitioned_by))
@@ -163,8 +189,10 @@ def create_as(session: AcidSession, new: NewTable, frame: DataFrame) -> DataFram
             location=new.location,
             properties=new.properties,
             query=_after("", query_text),
+            or_replace=replacing is Replacing.IF_THERE,
+            replace_table=replacing is Replacing.ALWAYS,
         )
-        return create.create_table(session, statement, of_frame=True)
+        return replace_table.create_or_replace(session, statement, of_frame=True)
 
 
 def _after(before: str, text: str) -> Span:

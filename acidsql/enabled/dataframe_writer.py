@@ -14,10 +14,12 @@ from acidsql import api
 from acidsql.commands import write_frame
 from acidsql.commands.protect_acid_tables import refuse_location
 from acidsql.commands.transactions import refuse_writing_of_spark
+from acidsql.commands.write_frame import Replacing
 from acidsql.enabled.routing import is_routed, name_parts, named, named_table, written
 from acidsql.enabled.writer_settings import (
     WriterSettings,
     check_insert,
+    check_replace,
     check_save,
     is_acid,
     makes_acid,
@@ -235,6 +237,11 @@ def _save_as_table(
     if settings.mode not in ("append", "overwrite"):
         raise already_exists(parts)
     written(table)
+    if settings.mode == "overwrite" and settings.replaces_table:
+        check_replace(settings, table)
+        new = new_table(parts, settings)
+        write_frame.create_as(session, new, frame, Replacing.IF_THERE)
+        return True
     check_save(settings, table)
     if settings.replace_where is not None:
         _replace_where(session, table, frame, settings.replace_where, by_name=True)

@@ -16,9 +16,10 @@ from acidsql.syntax.nodes import Clustering, Name
 
 _OVERWRITE_MODE = "partitionoverwritemode"
 _REPLACE_WHERE = "replacewhere"
+_OVERWRITE_SCHEMA = "overwriteschema"
 _TRANSACTIONAL = "transactional"
 # Options that do not become properties of the new table.
-_NO_PROPERTIES = (_OVERWRITE_MODE, _REPLACE_WHERE, "path")
+_NO_PROPERTIES = (_OVERWRITE_MODE, _REPLACE_WHERE, _OVERWRITE_SCHEMA, "path")
 _ACID = "acidsql"
 # Names of each file format; ``hive`` and ``acidsql`` stand for the format that the table has.
 _FORMATS = {
@@ -57,6 +58,13 @@ class WriterSettings:
         return self.option(_OVERWRITE_MODE)
 
     @property
+    def replaces_table(self) -> bool:
+        """Whether ``mode("overwrite")`` replaces the table, and not its rows alone: the value of
+        the option ``overwriteSchema``.
+        """
+        return (self.option(_OVERWRITE_SCHEMA) or "false").lower() == "true"
+
+    @property
     def replace_where(self) -> str | None:
         """Value of the option ``replaceWhere``, or None."""
         return self.option(_REPLACE_WHERE)
@@ -75,21 +83,18 @@ def check_insert(settings: WriterSettings, table: Table) -> None:
 
 
 def _check_replace_where(settings: WriterSettings, table: Table) -> None:
-    """Refuse the option ``replaceWhere`` where nothing is replaced, or partitions are.
+    """Refuse the option ``replaceWhere`` where whole partitions are replaced.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
     """
-    if settings.replace_where is None:
-        return
-    instead = None
-    if settings.mode != "overwrite":
-        instead = "mode('overwrite') replaces rows, and this one replaces none"
-    if settings.overwrite_mode is not None:
-        instead = "partitionOverwriteMode says that whole partitions are replaced"
-    if instead is not None:
-        reason = f"{instead}; leave one of them out"
-        raise _unsupported("WRITE_OPTION", table, "option replaceWhere", reason)
+    if settings.replace_where is not None and settings.overwrite_mode is not None:
+        raise _unsupported(
+            "WRITE_OPTION",
+            table,
+            "option replaceWhere",
+            "partitionOverwriteMode says that whole partitions are replaced; leave one of them out",
+        )
 
 
 def check_save(settings: WriterSettings, table: Table) -> None:
@@ -113,6 +118,22 @@ def check_save(settings: WriterSettings, table: Table) -> None:
             "BUCKET_BY", table, "bucketBy", "it has other buckets; leave bucketBy out"
         )
     _check_carried(settings, table)
+
+
+def check_replace(settings: WriterSettings, table: Table) -> None:
+    """Refuse settings of ``saveAsTable`` that do not fit to the replacement of a table.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.
+    """
+    check_format(settings.format, table)
+    if settings.replace_where is not None or settings.overwrite_mode is not None:
+        raise _unsupported(
+            "WRITE_OPTION",
+            table,
+            "option overwriteSchema",
+            "it replaces the whole table, and another option only some rows; leave one of them out",
+        )
 
 
 def new_table(name: Name, settings: WriterSettings) -> NewTable:
@@ -236,7 +257,8 @@ def _check_carried(settings: WriterSettings, table: Table) -> None:
         settings, table, ("SORT_BY", "CLUSTER_BY"), "rows are in the order of their row ids"
     )
     check_format(settings.format, table)
-    others = {k: v for k, v in settings.options.items() if k.lower() != _REPLACE_WHERE}
+    known = (_REPLACE_WHERE, _OVERWRITE_SCHEMA) if settings.mode == "overwrite" else ()
+    others = {k: v for k, v in settings.options.items() if k.lower() not in known}
     check_options(others, table)
     _check_replace_where(settings, table)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql.format.paths import parent
 from acidsql.metastore.history import RecordedStatement, WriteCounts
@@ -18,6 +18,22 @@ class AlterTable:
     Attributes:
         before: its definition under the lock of the transaction.
         after: its new definition.
+    """
+
+    before: Table
+    after: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceTable:
+    """Replace the definition of a table, its directory and all of its partitions.
+
+    The old directory is deleted when the transactions have ended that were open at the commit: they
+    may read it.
+
+    Attributes:
+        before: its definition under the lock of the transaction.
+        after: its new definition, in a directory of its own (``Metastore.delete_if_aborted``).
     """
 
     before: Table
@@ -220,6 +236,7 @@ class RecordOffset:
 
 CatalogChange = (
     AlterTable
+    | ReplaceTable
     | RenameTable
     | DropTable
     | ShowTable
@@ -267,6 +284,8 @@ class FileOperation:
         loaded: files that are deleted unless they have changed.
         emptied: directories that are deleted at the end if they are empty, the inner ones first.
         txn_id: the transaction, which is in the names of hidden files.
+        after_readers: whether it waits until all transactions have ended that were open at the
+            commit.
     """
 
     txn_id: int
@@ -274,6 +293,7 @@ class FileOperation:
     moves: tuple[Move, ...] = ()
     loaded: tuple[LoadedFile, ...] = ()
     emptied: tuple[str, ...] = ()
+    after_readers: bool = False
 
 
 # Readers and compactors pass over names that begin like this, in every engine.
@@ -302,6 +322,11 @@ def file_operations(
         for move in filter(lambda move: exists(move.source), _moves(change)):
             grouped.setdefault(parent(move.source), []).append(move)
     operations = [moving(txn_id, place, moves) for place, moves in grouped.items()]
+    operations += [
+        _deleting_later(txn_id, change.before.location)
+        for change in changes
+        if isinstance(change, ReplaceTable)
+    ]
     if loaded or emptied:
         rest = tuple(dict.fromkeys(emptied))
         operations.append(FileOperation(txn_id=txn_id, loaded=tuple(loaded), emptied=rest))
@@ -311,7 +336,7 @@ def file_operations(
 def tables_of(change: CatalogChange) -> tuple[Table, ...]:
     """Return the tables whose definitions or partitions a change touches."""
     match change:
-        case AlterTable(before=table) | ShowTable(staged=table):
+        case AlterTable(before=table) | ReplaceTable(before=table) | ShowTable(staged=table):
             return (table,)
         case DropDatabase() | DeleteLoadedFiles():
             return ()
@@ -333,6 +358,13 @@ def moving(txn_id: int, place: str, moves: Sequence[Move]) -> FileOperation:
     return FileOperation(
         txn_id=txn_id, holding=f"{place}/{HOLDING_PREFIX}{txn_id}", moves=tuple(moves)
     )
+
+
+def _deleting_later(txn_id: int, location: str) -> FileOperation:
+    """Return the operation that deletes a directory when nobody can read it any more."""
+    operation = moving(txn_id, parent(location), [Move(source=location)])
+    # The transaction has another operation beside it: that for its abort.
+    return replace(operation, holding=f"{operation.holding}_replaced", after_readers=True)
 
 
 def _moves(change: CatalogChange) -> Iterator[Move]:

@@ -379,7 +379,7 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
 UNSUPPORTED = frozenset(
     {
         "cluster_by", "default_collation", "for_replication",
-        "options", "partitioned_on", "replace_table", "row_format", "skewed_by", "stored_by",
+        "options", "partitioned_on", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
         "with_schema_evolution", "with_serdeproperties", "zorder_by",
     }

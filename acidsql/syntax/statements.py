@@ -49,12 +49,15 @@ class CreateTable(Named):
         stored_as: file format, or the two class names of ``INPUTFORMAT … OUTPUTFORMAT …``; None
             for ORC, if ``using`` is None too.
         using: file format; None for ``USING acidsql``.
+        or_replace: ``CREATE OR REPLACE``.
+        replace_table: ``REPLACE TABLE``, of a table that must exist.
         properties: table properties. The one that makes the table transactional is always spelled
             ``"transactional": "true"``; the others are as written.
         query: of ``AS SELECT``, without the ``AS``.
     """
 
     or_replace: bool = False
+    replace_table: bool = False
     external: bool = False
     if_not_exists: bool = False
     columns: Span | None = None
@@ -67,6 +70,11 @@ class CreateTable(Named):
     properties: Mapping[str, str] = field(default_factory=dict)
     query: Span | None = None
     unsupported: tuple[str, ...] = ()
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether the statement may, or must, replace a table that exists."""
+        return self.or_replace or self.replace_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from acidsql.metastore.changes import FileOperation, LoadedFile, Move
-from acidsql.metastore.embedded.transactions import state_of
+from acidsql.metastore.embedded.transactions import lowest_open_txn_id, state_of
 from acidsql.metastore.model import TxnState
 
 
@@ -42,20 +42,34 @@ def enter(
 
 
 def of_ended(connection: sqlite3.Connection) -> tuple[JournalEntry, ...]:
-    """Return the operations of transactions that have ended, in the order of their entry."""
+    """Return the operations of transactions that have ended, in the order of their entry; those
+    that wait for readers are left out as long as there are any.
+    """
     rows = connection.execute(
         "SELECT operation_id, txn_id, outcome, operation FROM file_operations"
         " WHERE txn_id NOT IN (SELECT txn_id FROM txns WHERE state = ?) ORDER BY operation_id",
         (TxnState.OPEN.value,),
     ).fetchall()
-    return tuple(
+    entries = [
         JournalEntry(
             row["operation_id"],
             _operation_of(row["operation"]),
             state_of(connection, row["txn_id"]).value == row["outcome"],
         )
         for row in rows
-    )
+    ]
+    return tuple(entry for entry in entries if not _waits(connection, entry))
+
+
+def _waits(connection: sqlite3.Connection, entry: JournalEntry) -> bool:
+    """Return whether a transaction is open that was open when the one of an operation committed."""
+    if not entry.is_due or not entry.operation.after_readers:
+        return False
+    row = connection.execute(
+        "SELECT commit_id FROM txns WHERE txn_id = ?", (entry.operation.txn_id,)
+    ).fetchone()
+    # Without a row it was pruned, which waits for the same transactions.
+    return row is not None and int(row[0]) >= lowest_open_txn_id(connection)
 
 
 def remove(connection: sqlite3.Connection, operation_ids: Sequence[int]) -> None:
@@ -73,4 +87,5 @@ def _operation_of(text: str) -> FileOperation:
         moves=tuple(Move(**move) for move in read["moves"]),
         loaded=tuple(LoadedFile(**loaded) for loaded in read["loaded"]),
         emptied=tuple(read.get("emptied", ())),  # younger than the first files
+        after_readers=read.get("after_readers", False),
     )

@@ -1,0 +1,237 @@
+"""Tests of CREATE OR REPLACE TABLE and REPLACE TABLE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.errors import AnalysisException
+
+import acidsql
+from acidsql.acid_table import AcidTable
+from acidsql.commands import dispatch
+from acidsql.errors import AcidAnalysisError, AcidSqlError, TableReplacedError, condition_of
+from acidsql.planning.statement import StatementSnapshot, leased_snapshot
+from acidsql.session.acid_session import AcidSession
+from acidsql.transactions.injection_points import Point
+from tests.injection import once
+from tests.product.refusals import refusal
+
+if TYPE_CHECKING:
+    from tests.injection import Plan
+    from tests.product.conftest import Lab
+
+pytestmark = pytest.mark.spark
+
+ROWS = "(1, 'a', 10), (2, 'b', 20)"
+
+
+def columns(lab: Lab, table: str) -> list[tuple[str, str]]:
+    return [(f.name, f.dataType.simpleString()) for f in lab.frame(f"SELECT * FROM {table}").schema]
+
+
+def history(lab: Lab, table: str) -> list[tuple[int, str, int | None]]:
+    rows = lab.frame(f"DESCRIBE HISTORY {table}").collect()
+    return [(row.writeId, row.operation, row.numInsertedRows) for row in rows]
+
+
+def test_a_column_is_dropped_and_another_moved_by_a_query_of_the_table_itself(lab: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    held = lab.frame(f"SELECT * FROM {t}")
+    old = lab.root(t)
+    assert lab.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n, id FROM {t}") == [(2, 2)]
+    assert columns(lab, t) == [("n", "int"), ("id", "int")]
+    assert lab.rows(t, "*, row__id.writeid") == [(10, 1, 2), (20, 2, 2)]
+    new = lab.root(t)
+    assert new.parent == old.parent
+    assert new.name.startswith(f"{old.name}_acidsql_")
+    assert lab.directories(t) == ["base_0000002"]
+    assert sorted(map(tuple, held.collect())) == [(1, "a", 10), (2, "b", 20)]
+    assert old.exists()
+    del held
+    acidsql.release(lab.spark)
+    lab.sql(f"INSERT INTO {t} VALUES (30, 3)")
+    assert not old.exists()
+    assert sorted(p.name for p in old.parent.iterdir() if p.name.startswith(old.name + "_")) == [
+        new.name
+    ]
+    assert lab.rows(t) == [(10, 1), (20, 2), (30, 3)]
+    assert history(lab, t) == [
+        (3, "INSERT", 1),
+        (2, "CREATE OR REPLACE TABLE AS SELECT", 2),
+        (1, "INSERT", 2),
+    ]
+    lab.sql(f"UPDATE {t} SET n = 11 WHERE id = 1")
+    lab.compact(t, "major")
+    assert lab.rows(t) == [(11, 1), (20, 2), (30, 3)]
+
+
+def test_the_same_columns_stay_in_their_directory_with_their_old_versions(lab: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS, properties={"mine": "1"})
+    held, place = lab.frame(f"SELECT * FROM {t}"), lab.root(t)
+    lab.sql(
+        f"CREATE OR REPLACE TABLE {t} TBLPROPERTIES ('other'='2') AS "
+        f"SELECT id, upper(v) AS v, n FROM {t} WHERE id = 1"
+    )
+    assert lab.rows(t) == [(1, "A", 10)]
+    assert lab.root(t) == place
+    assert lab.directories(t) == ["base_0000002", "delta_0000001_0000001_0000"]
+    assert sorted(map(tuple, held.collect())) == [(1, "a", 10), (2, "b", 20)]
+    assert lab.rows(f"{t} VERSION AS OF 1") == [(1, "a", 10), (2, "b", 20)]
+    properties = dict(lab.sql(f"SHOW TBLPROPERTIES {t}"))
+    assert (properties["mine"], properties["other"]) == ("1", "2")
+    lab.sql(f"RESTORE TABLE {t} TO VERSION AS OF 1")
+    assert lab.rows(t) == [(1, "a", 10), (2, "b", 20)]
+
+
+def test_a_column_more_at_the_end_stays_in_the_directory_too(lab: Lab) -> None:
+    t, place = lab.create("id INT, v STRING, n INT", values=ROWS), None
+    place = lab.root(t)
+    lab.sql(f"REPLACE TABLE {t} AS SELECT *, id * 2 AS twice FROM {t}")
+    assert lab.rows(t) == [(1, "a", 10, 2), (2, "b", 20, 4)]
+    assert lab.root(t) == place
+    assert refusal(lab, f"SELECT * FROM {t} VERSION AS OF 1") == "VERSION_HAS_OTHER_COLUMNS"
+
+
+def test_versions_from_before_another_layout_are_refused(lab: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    lab.sql(f"CREATE OR REPLACE TABLE {t} (w DATE) USING acidsql")
+    assert lab.rows(t) == []
+    assert columns(lab, t) == [("w", "date")]
+    for text in (
+        f"SELECT * FROM {t} VERSION AS OF 1",
+        f"RESTORE TABLE {t} TO VERSION AS OF 1",
+        f"SELECT * FROM table_changes('{t}', 1)",
+        f"UNDO WRITE 2 OF {t}",
+    ):
+        assert refusal(lab, text) == "HISTORY_NOT_AVAILABLE"
+    assert lab.sql(f"SELECT * FROM {t} VERSION AS OF 2") == []
+
+
+def test_partitions_and_buckets_change(lab: Lab) -> None:
+    t = lab.create("v INT", partitioned="p INT", values="(1, 1), (2, 2)")
+    lab.sql(f"CREATE OR REPLACE TABLE {t} PARTITIONED BY (q) AS SELECT v, p * 10 AS q FROM {t}")
+    assert lab.rows(t) == [(1, 10), (2, 20)]
+    assert lab.sql(f"SHOW PARTITIONS {t}") == [("q=10",), ("q=20",)]
+    lab.sql(f"INSERT INTO {t} VALUES (3, 20)")
+    lab.sql(f"CREATE OR REPLACE TABLE {t} CLUSTERED BY (v) INTO 2 BUCKETS AS SELECT q, v FROM {t}")
+    assert lab.rows(t) == [(10, 1), (20, 2), (20, 3)]
+    assert sorted(lab.files(t)) == ["base_0000004/bucket_00000", "base_0000004/bucket_00001"]
+    lab.sql(f"DELETE FROM {t} WHERE v = 2")
+    assert lab.rows(t) == [(10, 1), (20, 3)]
+
+
+def test_the_same_partitions_stay_and_are_emptied(lab: Lab) -> None:
+    t = lab.create("v INT", partitioned="p INT", values="(1, 1), (2, 2)")
+    lab.sql(f"CREATE OR REPLACE TABLE {t} PARTITIONED BY (p) AS SELECT v, p + 1 AS p FROM {t}")
+    assert lab.rows(t) == [(1, 2), (2, 3)]
+    assert lab.sql(f"SHOW PARTITIONS {t}") == [("p=1",), ("p=2",), ("p=3",)]
+    assert lab.rows(f"{t} VERSION AS OF 1") == [(1, 1), (2, 2)]
+    lab.sql(f"CREATE OR REPLACE TABLE {t} (v INT) PARTITIONED BY (p INT) USING acidsql")
+    assert lab.rows(t) == []
+
+
+def test_a_failed_query_leaves_the_table_as_it_was(lab: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    before, beside = lab.state(t), sorted(p.name for p in lab.root(t).parent.iterdir())
+    for text in (
+        f"CREATE OR REPLACE TABLE {t} AS SELECT n, raise_error('no') AS x FROM {t}",
+        f"CREATE OR REPLACE TABLE {t} AS SELECT id, raise_error('no') AS v, n FROM {t}",
+        f"CREATE OR REPLACE TABLE {t} AS SELECT nothing FROM {t}",
+        f"CREATE OR REPLACE TABLE {t} LOCATION '/elsewhere' AS SELECT 1 AS one",
+        f"CREATE OR REPLACE TABLE {t} (id INT, ID INT)",
+    ):
+        assert refusal(lab, text) is not None
+    assert lab.state(t) == before
+    assert sorted(p.name for p in lab.root(t).parent.iterdir()) == beside
+
+
+def test_replace_table_needs_a_table_and_create_or_replace_does_not(lab: Lab) -> None:
+    assert refusal(lab, "REPLACE TABLE no_such USING acidsql AS SELECT 1 AS a") == (
+        "TABLE_OR_VIEW_NOT_FOUND"
+    )
+    lab.sql("CREATE OR REPLACE TABLE made_anew USING acidsql AS SELECT 1 AS a")
+    lab.sql("REPLACE TABLE made_anew AS SELECT 'x' AS a")
+    assert lab.rows("made_anew") == [("x",)]
+    text = "CREATE OR REPLACE TABLE made_anew USING delta AS SELECT 1 AS a"
+    assert refusal(lab, text) == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    lab.sql("CREATE VIEW a_view AS SELECT * FROM made_anew")
+    text = "CREATE OR REPLACE TABLE a_view USING acidsql AS SELECT 1 AS a"
+    assert refusal(lab, text) == "EXPECT_TABLE_NOT_VIEW"
+    lab.sql("DROP VIEW a_view")
+    lab.sql("DROP TABLE made_anew")
+
+
+def test_a_row_that_came_before_the_lock_is_not_lost(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    with once(Point.BEFORE_LOCKS) as plan:
+        plan(lambda: other.sql(f"INSERT INTO {t} VALUES (3, 'c', 30)"))
+        lab.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n, id FROM {t}")
+    assert lab.rows(t) == [(10, 1), (20, 2), (30, 3)]
+
+
+def test_queries_meanwhile_see_the_old_table_or_the_new_one(
+    lab: Lab, other: Lab, before_commit: Plan
+) -> None:
+    t = lab.create("v INT", partitioned="p INT", values="(1, 1), (2, 2)")
+    before_commit(lambda: found.append(other.rows(t)))
+    found: list[list[tuple[int, ...]]] = []
+    lab.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT p, v FROM {t} WHERE p = 1")
+    assert found == [[(1, 1), (2, 2)]]
+    assert other.rows(t) == [(1, 1)]
+
+
+def test_an_older_transaction_reads_no_mixture_and_writes_nothing(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    with pytest.raises(TableReplacedError) as caught, acidsql.transaction(lab.spark):
+        other.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n, v FROM {t}")
+        lab.rows(t)
+    assert condition_of(caught.value) == "TABLE_REPLACED"
+    with pytest.raises(AcidSqlError), acidsql.transaction(lab.spark):
+        lab.sql("SELECT 1")
+        other.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT v, n FROM {t}")
+        lab.sql(f"UPDATE {t} SET n = 0")
+    assert lab.rows(t) == [("a", 10), ("b", 20)]
+
+
+def test_a_statement_that_looked_the_table_up_before_is_planned_again(
+    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("v INT", partitioned="p INT", values="(1, 1), (2, 2)")
+    replacing = [f"CREATE OR REPLACE TABLE {t} AS SELECT v + 5 AS w FROM {t}"]
+
+    @contextmanager
+    def late(session: AcidSession) -> Iterator[StatementSnapshot]:
+        while replacing:
+            other.sql(replacing.pop())
+        with leased_snapshot(session) as snapshot:
+            yield snapshot
+
+    monkeypatch.setattr(dispatch, "leased_snapshot", late)
+    assert lab.rows(t) == [(6,), (7,)]
+
+
+def test_save_as_table_replaces_the_table_if_it_is_told_so(on: Lab) -> None:
+    t = on.create("id INT, v STRING, n INT", values=ROWS)
+    rows = on.spark.table(t).selectExpr("n", "upper(v) AS v")
+    with pytest.raises(AnalysisException):
+        rows.write.mode("overwrite").saveAsTable(t)
+    writer = rows.write.format("acidsql").mode("overwrite").option("overwriteSchema", "true")
+    writer.partitionBy("v").saveAsTable(t)
+    assert on.rows(t) == [(10, "A"), (20, "B")]
+    assert on.sql(f"SHOW PARTITIONS {t}") == [("v=A",), ("v=B",)]
+    with pytest.raises(AcidAnalysisError) as caught:
+        writer.option("replaceWhere", "n = 1").saveAsTable(t)
+    assert condition_of(caught.value) == "UNSUPPORTED_FEATURE.WRITE_OPTION"
+
+
+def test_builders_replace_tables(lab: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    AcidTable.createOrReplace(lab.spark).tableName(t).addColumn("x", "INT").execute()
+    assert columns(lab, t) == [("x", "int")]
+    AcidTable.replace(lab.spark).tableName(t).addColumn("x", "DATE").execute()
+    assert columns(lab, t) == [("x", "date")]
+    with pytest.raises(AcidAnalysisError):
+        AcidTable.replace(lab.spark).tableName("no_such").addColumn("x", "INT").execute()
