@@ -29,15 +29,17 @@ class ReplaceTable:
     """Replace the definition of a table, its directory and all of its partitions.
 
     The old directory is deleted when the transactions have ended that were open at the commit: they
-    may read it.
+    may read it. It does not outlive the table.
 
     Attributes:
         before: its definition under the lock of the transaction.
         after: its new definition, in a directory of its own (``Metastore.delete_if_aborted``).
+        table_id: of ``Metastore.table_owner``.
     """
 
     before: Table
     after: Table
+    table_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,8 +286,8 @@ class FileOperation:
         loaded: files that are deleted unless they have changed.
         emptied: directories that are deleted at the end if they are empty, the inner ones first.
         txn_id: the transaction, which is in the names of hidden files.
-        after_readers: whether it waits until all transactions have ended that were open at the
-            commit.
+        after_readers_of: id of a table, as long as which exists the operation waits until all
+            transactions have ended that were open at the commit; 0: it does not wait.
     """
 
     txn_id: int
@@ -293,7 +295,7 @@ class FileOperation:
     moves: tuple[Move, ...] = ()
     loaded: tuple[LoadedFile, ...] = ()
     emptied: tuple[str, ...] = ()
-    after_readers: bool = False
+    after_readers_of: int = 0
 
 
 # Readers and compactors pass over names that begin like this, in every engine.
@@ -323,9 +325,7 @@ def file_operations(
             grouped.setdefault(parent(move.source), []).append(move)
     operations = [moving(txn_id, place, moves) for place, moves in grouped.items()]
     operations += [
-        _deleting_later(txn_id, change.before.location)
-        for change in changes
-        if isinstance(change, ReplaceTable)
+        _deleting_later(txn_id, change) for change in changes if isinstance(change, ReplaceTable)
     ]
     if loaded or emptied:
         rest = tuple(dict.fromkeys(emptied))
@@ -360,11 +360,13 @@ def moving(txn_id: int, place: str, moves: Sequence[Move]) -> FileOperation:
     )
 
 
-def _deleting_later(txn_id: int, location: str) -> FileOperation:
-    """Return the operation that deletes a directory when nobody can read it any more."""
+def _deleting_later(txn_id: int, change: ReplaceTable) -> FileOperation:
+    """Return the operation that deletes the old directory when nobody can read it any more."""
+    location = change.before.location
     operation = moving(txn_id, parent(location), [Move(source=location)])
     # The transaction has another operation beside it: that for its abort.
-    return replace(operation, holding=f"{operation.holding}_replaced", after_readers=True)
+    holding = f"{operation.holding}_replaced"
+    return replace(operation, holding=holding, after_readers_of=change.table_id)
 
 
 def _moves(change: CatalogChange) -> Iterator[Move]:

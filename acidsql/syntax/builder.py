@@ -321,10 +321,6 @@ def _values(children: list[_Field]) -> tuple[Any, ...]:
     return tuple(child.value for child in children)
 
 
-def _flag(_: list[Any]) -> bool:
-    return True
-
-
 def _dotted(children: list[_NameAt]) -> str:
     return children[0].dotted()
 
@@ -365,7 +361,6 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "ids": tuple,
     "keys": tuple,
     "mode": _lower,
-    "moved": _flag,
     "new_partition": _partition,
     "partition": _partition,
     "partition_filter": _partition_filter,

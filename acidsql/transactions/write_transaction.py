@@ -122,10 +122,13 @@ class WriteTransaction:
             table: the definition, without partitions; its directory does not exist yet.
         """
         session = self.session
+        owner = session.metastore.table_owner(table.database, table.name)
+        assert owner is not None  # a metastore that replaces tables has ids for them
         session.metastore.delete_if_aborted(self.txn_id, table.location)
         make_directory(session.files, table.location)
         check_owner(session, table)
-        self.changes.append(ReplaceTable(before=self.table, after=table))
+        change = ReplaceTable(before=self.table, after=table, table_id=owner.table_id)
+        self.changes.append(change)
         self.table = table
         self.staging = staging_place(session.files, table.location, self.txn_id)
         self.unsynced = Unsynced(root=table.location)

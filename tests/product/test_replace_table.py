@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
 
 import acidsql
 from acidsql.acid_table import AcidTable
 from acidsql.commands import dispatch
-from acidsql.errors import AcidAnalysisError, AcidSqlError, TableReplacedError, condition_of
+from acidsql.errors import AcidAnalysisError, TableReplacedError, condition_of
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.transactions.injection_points import Point
@@ -185,14 +186,16 @@ def test_queries_meanwhile_see_the_old_table_or_the_new_one(
 
 def test_an_older_transaction_reads_no_mixture_and_writes_nothing(lab: Lab, other: Lab) -> None:
     t = lab.create("id INT, v STRING, n INT", values=ROWS)
-    with pytest.raises(TableReplacedError) as caught, acidsql.transaction(lab.spark):
-        other.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n, v FROM {t}")
-        lab.rows(t)
-    assert condition_of(caught.value) == "TABLE_REPLACED"
-    with pytest.raises(AcidSqlError), acidsql.transaction(lab.spark):
-        lab.sql("SELECT 1")
-        other.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT v, n FROM {t}")
-        lab.sql(f"UPDATE {t} SET n = 0")
+
+    def run_in_older_transaction(text: str, columns: str) -> None:
+        with acidsql.transaction(lab.spark):
+            other.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT {columns} FROM {t}")
+            lab.sql(text)
+
+    for text, columns in ((f"SELECT * FROM {t}", "n, v"), (f"UPDATE {t} SET n = 0", "v, n")):
+        with pytest.raises(TableReplacedError) as caught:
+            run_in_older_transaction(text, columns)
+        assert condition_of(caught.value) == "TABLE_REPLACED"
     assert lab.rows(t) == [("a", 10), ("b", 20)]
 
 
@@ -217,7 +220,7 @@ def test_save_as_table_replaces_the_table_if_it_is_told_so(on: Lab) -> None:
     t = on.create("id INT, v STRING, n INT", values=ROWS)
     rows = on.spark.table(t).selectExpr("n", "upper(v) AS v")
     with pytest.raises(AnalysisException):
-        rows.write.mode("overwrite").saveAsTable(t)
+        rows.withColumn("new", F.lit(1)).write.mode("overwrite").saveAsTable(t)
     writer = rows.write.format("acidsql").mode("overwrite").option("overwriteSchema", "true")
     writer.partitionBy("v").saveAsTable(t)
     assert on.rows(t) == [(10, "A"), (20, "B")]
@@ -235,3 +238,41 @@ def test_builders_replace_tables(lab: Lab) -> None:
     assert columns(lab, t) == [("x", "date")]
     with pytest.raises(AcidAnalysisError):
         AcidTable.replace(lab.spark).tableName("no_such").addColumn("x", "INT").execute()
+
+
+def test_drop_table_takes_the_directories_that_were_replaced(lab: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    held, place = lab.frame(f"SELECT * FROM {t}"), lab.root(t)
+    lab.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n FROM {t}")
+    lab.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n, n AS m FROM {t}")
+    lab.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT CAST(n AS STRING) AS n FROM {t}")
+    assert place.exists()
+    assert held.count() == 2
+    lab.sql(f"DROP TABLE {t}")
+    assert not [p for p in place.parent.iterdir() if p.name.startswith(place.name)]
+    lab.sql(f"CREATE TABLE {t} USING acidsql AS SELECT 1 AS a")
+    assert lab.root(t) == place
+
+
+@pytest.mark.parametrize(
+    ("alteration", "expected"),
+    [
+        ("DROP COLUMN v", [("n", "int"), ("id", "int"), ("p", "int")]),
+        ("DROP COLUMNS (V, N)", [("id", "int"), ("p", "int")]),
+        ("ALTER COLUMN id FIRST", [("id", "int"), ("n", "int"), ("v", "string"), ("p", "int")]),
+        ("ALTER COLUMN n AFTER id", [("v", "string"), ("id", "int"), ("n", "int"), ("p", "int")]),
+        ("REPLACE COLUMNS (n INT, v STRING)", [("n", "int"), ("v", "string"), ("p", "int")]),
+    ],
+)
+@pytest.mark.sample(2)
+def test_what_alter_table_refuses_tells_the_statement_that_does_it(
+    lab: Lab, alteration: str, expected: list[tuple[str, str]]
+) -> None:
+    t = lab.create("n INT, v STRING, id INT", partitioned="p INT", values="(10, 'a', 1, 5)")
+    with pytest.raises(AcidAnalysisError) as caught:
+        lab.sql(f"ALTER TABLE {t} {alteration}")
+    text = str(caught.value).partition("write the rows anew: ")[2].partition(" SQLSTATE")[0]
+    lab.sql(text)
+    assert columns(lab, t) == expected
+    assert len(lab.rows(t)) == 1
+    assert lab.sql(f"SHOW PARTITIONS {t}") == [("p=5",)]

@@ -62,14 +62,20 @@ def of_ended(connection: sqlite3.Connection) -> tuple[JournalEntry, ...]:
 
 
 def _waits(connection: sqlite3.Connection, entry: JournalEntry) -> bool:
-    """Return whether a transaction is open that was open when the one of an operation committed."""
-    if not entry.is_due or not entry.operation.after_readers:
+    """Return whether an operation has to wait for transactions that may read what it deletes."""
+    table_id = entry.operation.after_readers_of
+    if not entry.is_due or not table_id or not _has_table(connection, table_id):
         return False
     row = connection.execute(
         "SELECT commit_id FROM txns WHERE txn_id = ?", (entry.operation.txn_id,)
     ).fetchone()
     # Without a row it was pruned, which waits for the same transactions.
     return row is not None and int(row[0]) >= lowest_open_txn_id(connection)
+
+
+def _has_table(connection: sqlite3.Connection, table_id: int) -> bool:
+    found = connection.execute("SELECT 1 FROM tables WHERE table_id = ?", (table_id,)).fetchone()
+    return found is not None
 
 
 def remove(connection: sqlite3.Connection, operation_ids: Sequence[int]) -> None:
@@ -87,5 +93,5 @@ def _operation_of(text: str) -> FileOperation:
         moves=tuple(Move(**move) for move in read["moves"]),
         loaded=tuple(LoadedFile(**loaded) for loaded in read["loaded"]),
         emptied=tuple(read.get("emptied", ())),  # younger than the first files
-        after_readers=read.get("after_readers", False),
+        after_readers_of=read.get("after_readers_of", 0),
     )
