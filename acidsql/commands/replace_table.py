@@ -146,8 +146,8 @@ def _layout(table: Table, columns: int) -> tuple[object, ...]:
         columns: number of the columns in files that count.
     """
     return (
-        [(c.stored_name, c.type) for c in table.columns[:columns]],
-        [(c.stored_name, c.type) for c in table.partition_columns],
+        [(c.stored_name, c.type.lower()) for c in table.columns[:columns]],
+        [(c.stored_name, c.type.lower()) for c in table.partition_columns],
         table.num_buckets,
         [name.lower() for name in table.bucket_columns],
         table.bucketing_version if table.num_buckets else 0,

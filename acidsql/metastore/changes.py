@@ -288,6 +288,7 @@ class FileOperation:
         txn_id: the transaction, which is in the names of hidden files.
         after_readers_of: id of a table, as long as which exists the operation waits until all
             transactions have ended that were open at the commit; 0: it does not wait.
+        readers_up_to: highest id of these transactions; 0 before the commit.
     """
 
     txn_id: int
@@ -296,6 +297,7 @@ class FileOperation:
     loaded: tuple[LoadedFile, ...] = ()
     emptied: tuple[str, ...] = ()
     after_readers_of: int = 0
+    readers_up_to: int = 0
 
 
 # Readers and compactors pass over names that begin like this, in every engine.

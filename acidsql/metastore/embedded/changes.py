@@ -23,7 +23,14 @@ from acidsql.metastore.changes import (
     ReplaceTable,
     ShowTable,
 )
-from acidsql.metastore.embedded import catalog, databases, history_limits, offsets, statistics
+from acidsql.metastore.embedded import (
+    catalog,
+    databases,
+    file_operations,
+    history_limits,
+    offsets,
+    statistics,
+)
 from acidsql.metastore.embedded import partitions as embedded_partitions
 from acidsql.metastore.embedded.history_limits import LimitedBy
 
@@ -64,6 +71,7 @@ def _change_table(
             catalog.alter_table(connection, after)
         case ReplaceTable(after=after):
             catalog.replace_table(connection, txn_id, after)
+            file_operations.note_readers(connection, txn_id)
         case RenameTable(table=table, database=database, name=name, location=location):
             catalog.rename_table(connection, table.database, table.name, database, name, location)
         case DropTable(table=table):

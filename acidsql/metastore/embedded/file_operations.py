@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from acidsql.metastore.changes import FileOperation, LoadedFile, Move
-from acidsql.metastore.embedded.transactions import lowest_open_txn_id, state_of
+from acidsql.metastore.embedded.transactions import highest_txn_id, lowest_open_txn_id, state_of
 from acidsql.metastore.model import TxnState
 
 
@@ -63,14 +63,21 @@ def of_ended(connection: sqlite3.Connection) -> tuple[JournalEntry, ...]:
 
 def _waits(connection: sqlite3.Connection, entry: JournalEntry) -> bool:
     """Return whether an operation has to wait for transactions that may read what it deletes."""
-    table_id = entry.operation.after_readers_of
-    if not entry.is_due or not table_id or not _has_table(connection, table_id):
+    operation = entry.operation
+    if not entry.is_due or operation.readers_up_to < lowest_open_txn_id(connection):
         return False
-    row = connection.execute(
-        "SELECT commit_id FROM txns WHERE txn_id = ?", (entry.operation.txn_id,)
-    ).fetchone()
-    # Without a row it was pruned, which waits for the same transactions.
-    return row is not None and int(row[0]) >= lowest_open_txn_id(connection)
+    return _has_table(connection, operation.after_readers_of)
+
+
+def note_readers(connection: sqlite3.Connection, txn_id: int) -> None:
+    """Have the operations of a committing transaction that wait for readers wait for all
+    transactions that are open now.
+    """
+    connection.execute(
+        "UPDATE file_operations SET operation = json_set(operation, '$.readers_up_to', ?)"
+        " WHERE txn_id = ? AND json_extract(operation, '$.after_readers_of') > 0",
+        (highest_txn_id(connection), txn_id),
+    )
 
 
 def _has_table(connection: sqlite3.Connection, table_id: int) -> bool:
@@ -94,4 +101,5 @@ def _operation_of(text: str) -> FileOperation:
         loaded=tuple(LoadedFile(**loaded) for loaded in read["loaded"]),
         emptied=tuple(read.get("emptied", ())),  # younger than the first files
         after_readers_of=read.get("after_readers_of", 0),
+        readers_up_to=read.get("readers_up_to", 0),
     )
