@@ -45,7 +45,11 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, CreateTableLike, DropTable
 from acidsql.transactions.current import refuse_in_transaction
-from acidsql.transactions.transaction import exclusive_request, transaction
+from acidsql.transactions.transaction import (
+    exclusive_request,
+    locked_definition,
+    transaction,
+)
 
 # File formats of insert-only tables, by the words of STORED AS.
 _FORMATS = {
@@ -453,5 +457,5 @@ def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
     check_owner(session, table)
     with transaction(session) as opened:
         opened.wait_for_locks([exclusive_request(table)])
-        opened.commit([changes.DropTable(table=table)])
+        opened.commit([changes.DropTable(table=locked_definition(session, table))])
     return result.nothing(session.spark)

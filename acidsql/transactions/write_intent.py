@@ -57,7 +57,9 @@ class WriteIntent:
             partition=name,
             type=self.lock,
             operation=self.operation,
-            dynamic_partitions=self.names_partitions_late,
+            # Those of a replaced table are named never: it has written nothing to the old ones.
+            dynamic_partitions=self.names_partitions_late
+            or (self.replaces_table and bool(table.partition_columns)),
         )
 
 

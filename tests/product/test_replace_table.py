@@ -13,10 +13,16 @@ from pyspark.sql import functions as F
 import acidsql
 from acidsql.acid_table import AcidTable
 from acidsql.commands import dispatch
-from acidsql.errors import AcidAnalysisError, TableReplacedError, condition_of
+from acidsql.errors import (
+    AcidAnalysisError,
+    TableReplacedError,
+    WriteConflictError,
+    condition_of,
+)
 from acidsql.planning.statement import StatementSnapshot, leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.transactions.injection_points import Point
+from tests.arrow_reader.beside_spark import assert_read_as_by_spark
 from tests.injection import once
 from tests.product.refusals import refusal
 
@@ -276,3 +282,56 @@ def test_what_alter_table_refuses_tells_the_statement_that_does_it(
     assert columns(lab, t) == expected
     assert len(lab.rows(t)) == 1
     assert lab.sql(f"SHOW PARTITIONS {t}") == [("p=5",)]
+
+
+def test_a_drop_that_waited_for_a_replacement_deletes_the_new_directory(
+    lab: Lab, other: Lab
+) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    place = lab.root(t)
+    with once(Point.BEFORE_LOCKS) as plan:
+        plan(lambda: other.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n FROM {t}"))
+        lab.sql(f"DROP TABLE {t}")
+    assert not [p for p in place.parent.iterdir() if p.name.startswith(f"{place.name}_acidsql")]
+    assert not place.exists()
+
+
+def test_a_serializable_statement_conflicts_with_the_replacement_of_what_it_read(
+    lab: Lab, other: Lab, before_commit: Plan
+) -> None:
+    t, source = lab.create("id INT"), lab.create("id INT, v STRING, n INT", values=ROWS)
+    before_commit(lambda: other.sql(f"CREATE OR REPLACE TABLE {source} AS SELECT 9 AS id"))
+    with (
+        lab.settings(spark__acidsql__isolation="serializable", spark__acidsql__retries="0"),
+        pytest.raises(WriteConflictError),
+    ):
+        lab.sql(f"INSERT INTO {t} SELECT max(id) FROM {source}")
+    assert lab.rows(t) == []
+
+
+def test_an_update_that_began_before_loses_and_runs_again_on_the_new_table(
+    lab: Lab, other: Lab
+) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    with once(Point.BEFORE_LOCKS) as plan:
+        plan(lambda: other.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n, id FROM {t}"))
+        lab.sql(f"UPDATE {t} SET n = 0 WHERE id = 2")
+    assert lab.rows(t) == [(0, 2), (10, 1)]
+
+
+@pytest.mark.slow
+def test_tables_that_were_replaced_have_nothing_wrong(lab: Lab) -> None:
+    t = lab.create("v INT", partitioned="p INT", values="(1, 1), (2, 2)")
+    lab.sql(f"UPDATE {t} SET v = 5 WHERE p = 1")
+    lab.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT p, v FROM {t}")
+    lab.sql(f"DELETE FROM {t} WHERE p = 1")
+    lab.sql(f"CREATE OR REPLACE TABLE {t} PARTITIONED BY (v) AS SELECT p, v FROM {t}")
+    lab.sql(f"INSERT INTO {t} VALUES (7, 7)")
+    assert lab.sql(f"CHECK TABLE {t}") == []
+    lab.compact(t, "major", "v = 7")
+    lab.sql(f"VACUUM {t}")
+    assert lab.sql(f"CHECK TABLE {t}") == []
+    assert lab.rows(t) == [(2, 2), (7, 7)]
+    assert_read_as_by_spark(lab.spark, t)
+    lab.sql(f"CREATE OR REPLACE TABLE {t} (w DATE)")
+    assert lab.sql(f"CHECK TABLE {t}") == []
