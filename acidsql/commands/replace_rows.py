@@ -32,7 +32,8 @@ from acidsql.syntax.statements import Insert
 from acidsql.transactions.write_intent import change_intent
 from acidsql.transactions.write_transaction import write_transaction
 
-MISMATCH = "REPLACE_WHERE_MISMATCH"
+# Message with which a task fails at a new row.
+_MISMATCH = "REPLACE_WHERE_MISMATCH"
 _UNALIASED = "_new"
 
 
@@ -138,11 +139,11 @@ def _split(session: AcidSession, statement: Insert, clause: str) -> tuple[str, s
         except ParseException:
             continue
         return condition, new
-    raise AcidParseError(
+    message = (
         f"{clause} needs a condition and then a query, which begins with SELECT, VALUES, TABLE, "
-        "FROM, WITH or a parenthesis",
-        **place_of(statement.text, statement.query.start, ""),
+        "FROM, WITH or a parenthesis"
     )
+    raise AcidParseError(message, **place_of(statement.text, statement.query.start, ""))
 
 
 def _equal(own: str, source: str, columns: tuple[str, ...]) -> str:
@@ -230,7 +231,7 @@ def planned(
 
 def _meeting(shape: WriteSchema, rows: DataFrame, deletion: Prepared) -> DataFrame:
     """Return new rows such that reading one fails that the DELETE would not delete."""
-    fails = F.raise_error(F.lit(MISMATCH)).cast("boolean")
+    fails = F.raise_error(F.lit(_MISMATCH)).cast("boolean")
     named = bridge.renamed(rows, [*shape.data.names, *shape.partitions.names])
     holds = _condition_on_new_rows(shape, deletion)
     return named.where(F.when(holds, F.lit(True)).otherwise(fails))
@@ -264,10 +265,10 @@ def _naming_mismatch(table: Table) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        if MISMATCH not in str(error):
+        if _MISMATCH not in str(error):
             raise
         raise AcidAnalysisError(
-            MISMATCH,
+            "REPLACE_WHERE_MISMATCH",
             f"a new row for {table.full_name} does not meet the condition of REPLACE WHERE: leave "
             "it out of the query, or widen the condition; nothing was written",
         ) from error

@@ -150,7 +150,7 @@ def overwrite_where(
 
 
 class Replacing(Enum):
-    """What becomes of a table that exists when one is created."""
+    """Choice of what becomes of a table that exists when one is created."""
 
     NEVER = "CREATE TABLE"
     IF_THERE = "CREATE OR REPLACE TABLE"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -167,14 +168,15 @@ def test_replace_where_of_dataframes(on: Lab) -> None:
     AcidTable.forName(on.spark, t).overwrite(rows, replace_where=F.col("id") < 2)
     assert on.rows(t, "id, v, row__id.writeid") == [(1, "x", 4), (3, "c", 1)]
     wrong = rows.write.mode("overwrite").option("replaceWhere", "id > 1")
-    for write, condition in (
+    cases: list[tuple[Callable[[], object], str]] = [
         (lambda: wrong.saveAsTable(t), "REPLACE_WHERE_MISMATCH"),
         (lambda: wrong.mode("append").saveAsTable(t), "UNSUPPORTED_FEATURE.WRITE_OPTION"),
         (
             lambda: rows.writeTo(t).option("replaceWhere", "id = 1").append(),
             "UNSUPPORTED_FEATURE.WRITE_OPTION",
         ),
-    ):
+    ]
+    for write, condition in cases:
         with pytest.raises(AcidAnalysisError) as caught:
             write()
         assert condition_of(caught.value) == condition
