@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -335,3 +337,36 @@ def test_tables_that_were_replaced_have_nothing_wrong(lab: Lab) -> None:
     assert_read_as_by_spark(lab.spark, t)
     lab.sql(f"CREATE OR REPLACE TABLE {t} (w DATE)")
     assert lab.sql(f"CHECK TABLE {t}") == []
+
+
+@pytest.mark.repeated
+def test_readers_see_whole_tables_while_these_are_replaced(
+    lab: Lab, new_lab: Callable[..., Lab]
+) -> None:
+    """Each version has a column of its own name, whose values are the number of the version."""
+    t = lab.create("c0 INT", values="(0), (0)")
+    others = [new_lab() for _ in range(2)]
+    done = threading.Event()
+
+    def read(reader: Lab) -> int:
+        number = 0
+        while not done.is_set():
+            frame = reader.frame(f"SELECT * FROM {t}")
+            name = next(column for column in frame.columns if column != "p")
+            assert [row[name] for row in frame.collect()] == [int(name[1:])] * 2
+            number += 1
+        return number
+
+    with ThreadPoolExecutor() as pool:
+        reading = [pool.submit(read, reader) for reader in others]
+        try:
+            for number in range(1, 13):
+                layout = ("", "PARTITIONED BY (p)")[number % 2]
+                more = ("", ", id % 2 AS p")[number % 2]
+                lab.sql(
+                    f"CREATE OR REPLACE TABLE {t} {layout} AS "
+                    f"SELECT {number} AS c{number}{more} FROM range(2)"
+                )
+        finally:
+            done.set()
+        assert min(one.result() for one in reading) > 3
