@@ -117,6 +117,28 @@ class AcidTable:
         """
         return TableBuilder(spark, cls.forName, if_not_exists=True)
 
+    @classmethod
+    def createOrReplace(  # noqa: N802 - Delta Lake's name
+        cls, spark: SparkSession
+    ) -> TableBuilder[AcidTable]:
+        """Return a builder of a new table, which takes the place of one that exists.
+
+        >>> builder = AcidTable.createOrReplace(spark).tableName("pet").addColumn("x", "INT")
+        >>> builder.execute().toDF().collect()
+        []
+        """
+        return TableBuilder(spark, cls.forName, head="CREATE OR REPLACE TABLE")
+
+    @classmethod
+    def replace(cls, spark: SparkSession) -> TableBuilder[AcidTable]:
+        """Return a builder of a table that takes the place of one that exists.
+
+        >>> builder = AcidTable.replace(spark).tableName("pet").addColumn("id", "BIGINT")
+        >>> builder.execute().toDF().columns
+        ['id']
+        """
+        return TableBuilder(spark, cls.forName, head="REPLACE TABLE")
+
     def __repr__(self) -> str:
         return f"AcidTable({self.target})"
 
@@ -201,9 +223,10 @@ class AcidTable:
         partitions: Mapping[str, object] | None = None,
         *,
         partition_overwrite_mode: str | None = None,
+        replace_where: Expression | None = None,
         by: str = "name",
     ) -> DataFrame:
-        """Run an INSERT OVERWRITE; return one row of counts.
+        """Run an INSERT OVERWRITE, or INSERT … REPLACE WHERE; return one row of counts.
 
         Args:
             source: the rows.
@@ -213,11 +236,13 @@ class AcidTable:
             partition_overwrite_mode: ``static``: all that ``partitions`` names is replaced, also
                 what gets no rows; ``dynamic``: the partitions that get rows. By default the
                 session's ``spark.sql.sources.partitionOverwriteMode``, which is static if unset.
+            replace_where: rows that meet this condition are replaced, and each new one must meet it
+                too; it takes the place of both arguments before it.
             by: see ``append``.
 
         Raises:
             AcidAnalysisError: NON_PARTITION_COLUMN, INVALID_PARTITION_OVERWRITE_MODE,
-                STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST.
+                STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST, REPLACE_WHERE_MISMATCH.
 
         >>> pets = AcidTable.forName(spark, "pet")
         >>> pets.overwrite(pets.toDF().where("id = 2")).collect()
@@ -228,8 +253,15 @@ class AcidTable:
         by_name = _is_by_name(source, by)
         if partitions is not None and not partitions:
             raise TypeError("partitions is empty: give values, or None for the whole table")
+        if replace_where is not None and (partitions or partition_overwrite_mode):
+            raise TypeError("replace_where says what is replaced: leave the other argument out")
         with api.working(self.spark) as session:
             table = acid_table(session, bridge.parse_name(self.spark, self.name))
+            if replace_where is not None:
+                condition = expression_text(self.spark, replace_where)
+                return write_frame.overwrite_where(
+                    session, table, source, condition, checked=True, by_name=by_name
+                )
             mode = partition_overwrite_mode or write_frame.overwrite_mode(session)
             return write_frame.overwrite(
                 session, table, source, partitions=partitions, mode=mode, by_name=by_name

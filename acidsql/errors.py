@@ -11,6 +11,7 @@ step. The second column has the classes of PySpark and of Python that it is one 
     │   └── AcidLookupError     LookupError                          no such table or partition
     ├── ConcurrencyError        RuntimeError                         another transaction won
     │   ├── WriteConflictError  -                                    it changed the same rows
+    │   ├── TableReplacedError  -                                    it replaced the table
     │   └── LockTimeoutError    -                                    it kept its lock for too long
     ├── TransactionStateError   RuntimeError                         the transaction is open no more
     ├── CardinalityError        SparkRuntimeException, RuntimeError  MERGE matched a row twice
@@ -195,6 +196,12 @@ class ConcurrencyError(AcidSqlError, RuntimeError):
 
 class WriteConflictError(ConcurrencyError):
     """Conflict of two transactions that changed the same rows; the first to commit wins."""
+
+
+class TableReplacedError(ConcurrencyError):
+    """Replacement of a table that a statement has looked up already, or that its snapshot does not
+    show.
+    """
 
 
 class LockTimeoutError(ConcurrencyError):

@@ -67,7 +67,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "2BP01": ("SCHEMA_NOT_EMPTY",),
     # 40: the transaction was rolled back, and can be tried again
     "40000": ("TXN_ABORTED", "WRITE_ID_IN_USE"),
-    "40001": ("CONCURRENT_WRITE", "STREAM_OFFSET_CHANGED"),
+    "40001": ("CONCURRENT_WRITE", "STREAM_OFFSET_CHANGED", "TABLE_REPLACED"),
     "40003": ("COMMIT_OUTCOME_UNKNOWN",),
     # 42: names, syntax, analysis
     "42000": (
@@ -139,6 +139,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42P02": ("UNBOUND_SQL_PARAMETER",),
     "42P06": ("SCHEMA_ALREADY_EXISTS",),
     "42P07": ("TABLE_OR_VIEW_ALREADY_EXISTS",),
+    "44000": ("REPLACE_WHERE_MISMATCH",),  # the standard's of WITH CHECK OPTION
     # 54, 55: limits, objects in another state or in use
     "54000": (
         "BUCKET_OUT_OF_RANGE",

@@ -275,6 +275,7 @@ class TableBuilder(Generic[Made]):
     spark: SparkSession
     found: Callable[[SparkSession, str], Made]
     if_not_exists: bool = False
+    head: str = "CREATE TABLE"
     name: str | None = None
     columns: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
@@ -361,7 +362,7 @@ class TableBuilder(Generic[Made]):
         return replace(self, path=location)
 
     def execute(self) -> Made:
-        """Create the table and return it.
+        """Create or replace the table, and return it.
 
         Raises:
             TypeError: the table has no name.
@@ -374,7 +375,7 @@ class TableBuilder(Generic[Made]):
         if self.name is None:
             raise TypeError("the table has no name: call tableName")
         clauses = [
-            f"CREATE TABLE {'IF NOT EXISTS ' if self.if_not_exists else ''}{self.name}",
+            f"{self.head} {'IF NOT EXISTS ' if self.if_not_exists else ''}{self.name}",
             *([f"({', '.join(self.columns)})"] if self.columns else []),
             *(
                 [f"PARTITIONED BY ({', '.join(map(quote, self.partitions))})"]

@@ -39,6 +39,7 @@ from acidsql.bridge.conditions import (
     condition_of,
     conditions_text,
     conjunct,
+    delete_condition,
     matching_rows,
     split_and,
 )
@@ -107,7 +108,7 @@ from acidsql.bridge.merge import (
     merge_query,
     merge_with_broadcast_source,
 )
-from acidsql.bridge.nondeterminism import computed_once, is_observed_once
+from acidsql.bridge.nondeterminism import computed_once, has_same_values, is_observed_once
 from acidsql.bridge.plan_outline import (
     AggregateFunction,
     FileRelation,
@@ -314,6 +315,7 @@ __all__ = [
     "count_only_rows",
     "created_table",
     "data_type_of",
+    "delete_condition",
     "delete_if_empty",
     "delete_path",
     "delete_rows",
@@ -341,6 +343,7 @@ __all__ = [
     "has_join",
     "has_jvm",
     "has_local_rows",
+    "has_same_values",
     "hide_columns",
     "input_bytes",
     "insert_into_files",

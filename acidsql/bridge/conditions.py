@@ -16,16 +16,19 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 from acidsql.bridge.jvm import (
     CATALYST,
     Expression,
+    LogicalPlan,
     alias,
     column,
     elements,
     jvm_class,
     scala_map,
+    scala_object,
     scala_seq,
     session_state,
     simple_name,
 )
 from acidsql.bridge.plans import frame_of, logical_plan
+from acidsql.format.identifiers import folded
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,26 @@ def condition_of(
     attributes = elements(whole.references().toSeq())
     places = [(a, parser.parseExpression(values[a.name()])) for a in attributes]
     return column(spark, whole.transform(scala_map(spark, places)))
+
+
+def delete_condition(
+    spark: SparkSession, plan: LogicalPlan, columns: Mapping[str, str]
+) -> Column | None:
+    """Return the condition of an analysed ``DeleteFromTable`` as one on other rows; None if it has
+    a subquery, or columns that these do not have.
+
+    Args:
+        spark: the session.
+        plan: as ``analyze_delete`` returns it.
+        columns: SQL of the other rows' columns, by the folded names of the table's columns.
+    """
+    condition = plan.condition()
+    subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
+    names = {str(a.name()): folded(str(a.name())) for a in elements(condition.references().toSeq())}
+    if subqueries.hasSubquery(condition) or not columns.keys() >= set(names.values()):
+        return None
+    values = {name: columns[key] for name, key in names.items()}
+    return condition_of(spark, [[conjunct(condition)]], values)
 
 
 def conditions_text(conditions: Sequence[Sequence[Conjunct]]) -> str:

@@ -75,6 +75,11 @@ def computed_once(frame: DataFrame) -> DataFrame:
         return frame.localCheckpoint()
 
 
+def has_same_values(plan: LogicalPlan) -> bool:
+    """Return whether all values of an analysed plan are the same each time that it runs."""
+    return bool(plan.deterministic())
+
+
 def is_observed_once(frame: DataFrame) -> bool:
     """Return whether a DataFrame hands values to the program when it is computed
     (``DataFrame.observe``), and others if it is computed again.

@@ -188,8 +188,8 @@ def parse_new_columns(spark: SparkSession, text: str) -> StructType:
         if added.position().isDefined():
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.COLUMN_POSITION",
-                "columns have their positions in files for ever: leave FIRST or AFTER out, and "
-                "SELECT them in the order that you want",
+                "columns have their positions in files for ever: leave FIRST or AFTER out; CREATE "
+                "OR REPLACE TABLE … AS SELECT writes the rows anew, with columns in another order",
             )
         if added.path().isDefined():
             raise AcidAnalysisError(

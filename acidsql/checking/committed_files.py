@@ -17,7 +17,17 @@ from acidsql.storage.filesystem import child
 # Operations whose files stay in directories of their own write id until a compaction merges them,
 # or a base replaces them.
 _WRITES = frozenset(
-    {"DELETE", "INSERT", "INSERT OVERWRITE", "MERGE", "REPLACE WHERE", "TRANSACTION", "UPDATE"}
+    {
+        "DELETE",
+        "INSERT",
+        "INSERT OVERWRITE",
+        "MERGE",
+        "REPLACE ON",
+        "REPLACE USING",
+        "REPLACE WHERE",
+        "TRANSACTION",
+        "UPDATE",
+    }
 )
 # Operations that take away or move directories of write ids before their own.
 _MOVES = frozenset({"DROP PARTITION", "RENAME PARTITION", "REPAIR", "REPAIR TABLE"})
@@ -27,8 +37,8 @@ def lost_files(survey: Survey, history: Sequence[HistoryEntry]) -> Iterator[Prob
     """Find the write ids of which files are gone.
 
     Those that a compaction has merged in some partition, or a base replaced, are left out, and
-    those from before partitions were dropped or renamed: the history has the numbers of files of
-    the whole table.
+    those from before the table was replaced or partitions were dropped or renamed: the history has
+    the numbers of files of the whole table.
 
     Args:
         survey: of the whole table.
@@ -43,7 +53,7 @@ def lost_files(survey: Survey, history: Sequence[HistoryEntry]) -> Iterator[Prob
                 not is_hidden(name) for name in seen.listing.files
             )
     moved = (e.write_id for e in history if e.operation in _MOVES)
-    lowest = max([_highest_base(survey), *moved])
+    lowest = max([_highest_base(survey), survey.table.replaced_by, *moved])
     merged = [
         (d.min_write_id, d.max_write_id)
         for d in (seen.directory for seen in survey.directories if not _is_of_one_write(seen))

@@ -6,7 +6,7 @@ its place, a new one comes last, and none can be moved or dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -54,7 +54,8 @@ def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumn
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.DROP_COLUMNS",
                 f"REPLACE COLUMNS cannot drop columns of {table.full_name}: its files have "
-                f"{len(old)}, so list at least as many",
+                f"{len(old)}, so list at least as many, or write the rows anew: "
+                f"{_rewriting(session, table, old[: len(given)])}",
             )
         _check_new(given[len(old) :])
         kept = [
@@ -78,14 +79,60 @@ def rename_column(session: AcidSession, table: Table, statement: RenameColumn) -
     return _alter(session, table, source, renamed, cascade=False)
 
 
-def drop_columns(_: AcidSession, table: Table, statement: DropColumns) -> DataFrame:
+def drop_columns(session: AcidSession, table: Table, statement: DropColumns) -> DataFrame:
     """Refuse DROP COLUMN (UNSUPPORTED_FEATURE.DROP_COLUMNS)."""
+    text = statement.columns.of(statement.text).strip()
+    key = name_key(session.spark)
+    names = bridge.parse_names(session.spark, text.removeprefix("(").removesuffix(")")) or ()
+    dropped = {key(name) for name in names}
+    kept = tuple(column for column in table.columns if key(column.name) not in dropped)
+    instead = "it needs one column at least"
+    if kept:
+        instead = f"write the rows anew: {_rewriting(session, table, kept)}"
     raise AcidAnalysisError(
         "UNSUPPORTED_FEATURE.DROP_COLUMNS",
-        f"columns of {table.full_name} ({statement.columns.of(statement.text)}) cannot be dropped: "
-        "readers find columns by their positions in files; CREATE TABLE … AS SELECT makes a table "
-        "without them",
+        f"columns of {table.full_name} ({text}) cannot be dropped, because readers find columns by "
+        f"their positions in files: {instead}",
     )
+
+
+def _rewriting(session: AcidSession, table: Table, columns: Columns) -> str:
+    """Return the statement that gives a table some of its columns in some order, and all rows; of a
+    new table where a table cannot be replaced.
+    """
+    name = f"{quote(table.database)}.{quote(table.name)}"
+    made = f"CREATE OR REPLACE TABLE {name}"
+    if not session.metastore.capabilities.replaces_tables:
+        made = f"CREATE TABLE {quote(table.database)}.{quote(f'{table.name}_new')}"
+    layout = ""
+    if table.partition_columns:
+        layout += f" PARTITIONED BY ({_list(c.name for c in table.partition_columns)})"
+    left = {column.name for column in columns}
+    if table.num_buckets and left >= set(table.bucket_columns):
+        layout += f" CLUSTERED BY ({_list(table.bucket_columns)}) INTO {table.num_buckets} BUCKETS"
+    if table.insert_only:
+        layout += (
+            f" STORED AS {table.file_format.value.upper()}"
+            " TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only')"
+        )
+    else:
+        layout += " USING acidsql"
+    every = _list(c.name for c in (*columns, *table.partition_columns))
+    return f"{made}{layout} AS SELECT {every} FROM {name}"
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(map(quote, names))
+
+
+def _moved(session: AcidSession, table: Table, statement: ChangeColumn) -> Columns:
+    """Return the columns of a table as FIRST or AFTER would have them."""
+    place = _position(session, table, table.columns, statement.column_name)
+    rest = _with(table.columns, place)
+    after = 0
+    if isinstance(statement.moved, tuple):
+        after = _position(session, table, rest, statement.moved) + 1
+    return (*rest[:after], table.columns[place], *rest[after:])
 
 
 def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -> DataFrame:
@@ -96,8 +143,9 @@ def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -
     if statement.moved:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.COLUMN_POSITION",
-            f"columns of {table.full_name} cannot be moved: leave FIRST or AFTER out, and SELECT "
-            "them in the order that you want",
+            f"columns of {table.full_name} cannot be moved, because readers find them by their "
+            "positions in files: write the rows anew: "
+            f"{_rewriting(session, table, _moved(session, table, statement))}",
         )
 
     def changed(old: Columns) -> Columns:
@@ -200,8 +248,8 @@ def _position(session: AcidSession, table: Table, columns: Columns, name: Name) 
     return names.index(wanted)
 
 
-def _with(columns: Columns, place: int, column: Column) -> Columns:
-    return (*columns[:place], column, *columns[place + 1 :])
+def _with(columns: Columns, place: int, *column: Column) -> Columns:
+    return (*columns[:place], *column, *columns[place + 1 :])
 
 
 def _changed(session: AcidSession, table: Table, old: Column, statement: ChangeColumn) -> Column:

@@ -73,6 +73,7 @@ def _refuse(statement: CloneTable, source: Table) -> None:
     given = {
         "SHALLOW CLONE": statement.depth == "shallow",
         "OR REPLACE": statement.or_replace,
+        "REPLACE TABLE": statement.replace_table,
         "EXTERNAL": statement.external,
         "INSERT ONLY CLONE": source.insert_only,
         **dict.fromkeys(statement.unsupported, True),
@@ -81,6 +82,7 @@ def _refuse(statement: CloneTable, source: Table) -> None:
         "SHALLOW CLONE": "the files of a table belong to it alone, and its compactions remove "
         "them; leave SHALLOW out",
         "OR REPLACE": "drop the table first",
+        "REPLACE TABLE": "drop the table, and write CREATE TABLE",
         "EXTERNAL": "an external table cannot be transactional; leave EXTERNAL out",
         "INSERT ONLY CLONE": f"{source.full_name} is insert-only, and its rows have no row ids to "
         "keep; use CREATE TABLE … AS SELECT",

@@ -45,7 +45,11 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, CreateTableLike, DropTable
 from acidsql.transactions.current import refuse_in_transaction
-from acidsql.transactions.transaction import exclusive_request, transaction
+from acidsql.transactions.transaction import (
+    exclusive_request,
+    locked_definition,
+    transaction,
+)
 
 # File formats of insert-only tables, by the words of STORED AS.
 _FORMATS = {
@@ -75,7 +79,7 @@ def create_table(
     if name is None:
         return result.nothing(session.spark)
     try:
-        columns, partition_columns = _columns(session, statement)
+        columns, partition_columns = given_columns(session, statement)
         table = _defined(session, statement, *name, columns, partition_columns)
         _create(session, table, adopts=statement.location is not None)
     except AcidAnalysisError:
@@ -129,23 +133,31 @@ def _new_name(session: AcidSession, statement: CreateTable) -> tuple[str, str] |
     name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
     if name is None:
         return None
-    _refuse(statement)
-    check_properties(statement.properties)
-    warn_of_retention(session, statement.properties)
+    check_clauses(session, statement)
     return name
 
 
+def check_clauses(session: AcidSession, statement: CreateTable) -> None:
+    """Refuse clauses and properties that are not supported, before anything is done.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE, INVALID_TABLE_PROPERTY.
+    """
+    _refuse(statement)
+    check_properties(statement.properties)
+    warn_of_retention(session, statement.properties)
+
+
 def _refuse(statement: CreateTable) -> None:
-    """Refuse clauses that are not supported, before anything is done."""
     refused = {
         "EXTERNAL": statement.external,
-        "OR REPLACE": statement.or_replace,
+        "OR REPLACE": statement.replaces and statement.if_not_exists,
         "SORTED BY": bool(statement.clustered_by and statement.clustered_by.sorted),
     }
     reasons = {
         "EXTERNAL": "an external table cannot be transactional; leave EXTERNAL out, LOCATION may "
         "stay",
-        "OR REPLACE": "drop the table first",
+        "OR REPLACE": "IF NOT EXISTS says the opposite; leave one of them out",
         "SORTED BY": "a transactional table is sorted by its row ids; leave SORTED BY out",
     }
     for clause, present in refused.items():
@@ -182,10 +194,14 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
     )
 
 
-def _columns(
+def given_columns(
     session: AcidSession, statement: CreateTable
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Return the columns in files and the partition columns of CREATE TABLE."""
+    """Return the columns in files and the partition columns of CREATE TABLE without a query.
+
+    Raises:
+        AcidAnalysisError: MISSING_COLUMNS; see ``check_columns``.
+    """
     if statement.columns is None:
         raise AcidAnalysisError(
             "MISSING_COLUMNS", "CREATE TABLE has no columns: list them, or write AS SELECT"
@@ -244,6 +260,35 @@ def _defined(
     location = statement.location
     if location is None:
         location = child(session.database_location(database), name)
+    place = session.files.qualify(location)
+    table = definition(session, statement, (database, name), columns, partition_columns, place)
+    if statement.location is not None or not session.metastore.capabilities.chooses_locations:
+        # A server that chooses locations keeps them apart, and the check would read many tables.
+        check_location(session, table)
+    return table
+
+
+def definition(
+    session: AcidSession,
+    statement: CreateTable,
+    name: tuple[str, str],
+    columns: tuple[Column, ...],
+    partition_columns: tuple[Column, ...],
+    location: str,
+) -> Table:
+    """Return the definition of a table that CREATE TABLE makes.
+
+    Args:
+        name: database and name.
+        columns: in files.
+        partition_columns: its partition columns.
+        location: its directory, qualified.
+
+    Raises:
+        AcidAnalysisError: those of ``check_bucket_columns``, ``Metastore.check_table`` and
+            ``check_text_columns``.
+    """
+    database, table_name = name
     properties = dict(statement.properties)
     if statement.clustered_by is not None:
         properties.setdefault("bucketing_version", "2")
@@ -251,10 +296,10 @@ def _defined(
         properties["comment"] = statement.comment
     table = Table(
         database=database,
-        name=name,
+        name=table_name,
         columns=columns,
         partition_columns=partition_columns,
-        location=session.files.qualify(location),
+        location=location,
         properties=properties,
         owner=session.user,
         created=int(time.time()),
@@ -266,9 +311,6 @@ def _defined(
     session.metastore.check_table(table)
     if table.file_format is FileFormat.TEXT:
         check_text_columns(session, table)
-    if statement.location is not None or not session.metastore.capabilities.chooses_locations:
-        # A server that chooses locations keeps them apart, and the check would read many tables.
-        check_location(session, table)
     return table
 
 
@@ -340,6 +382,22 @@ def defined_by_query(
     name = _new_name(session, statement)
     if name is None:
         return None
+    columns, partition_columns, rows = queried_columns(session, snapshot, statement)
+    table = _defined(session, statement, *name, columns, partition_columns)
+    check_empty(session, table)
+    check_unowned(session, table.location)
+    return table, rows
+
+
+def queried_columns(
+    session: AcidSession, snapshot: StatementSnapshot, statement: CreateTable
+) -> tuple[tuple[Column, ...], tuple[Column, ...], DataFrame]:
+    """Return the columns in files and the partition columns of CREATE TABLE … AS SELECT, and the
+    rows, whose columns are in this order.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CTAS_COLUMNS; see ``check_columns``.
+    """
     if statement.columns is not None or statement.query is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
@@ -354,10 +412,11 @@ def defined_by_query(
             session, columns, statement.partitioned_by.of(statement.text)
         )
     check_columns(session, columns, partition_columns)
-    table = _defined(session, statement, *name, columns, partition_columns)
-    check_empty(session, table)
-    check_unowned(session, table.location)
-    return table, rows.select(*[quote(c.name) for c in [*columns, *partition_columns]])
+    return columns, partition_columns, rows.select(*_quoted([*columns, *partition_columns]))
+
+
+def _quoted(columns: Sequence[Column]) -> list[str]:
+    return [quote(column.name) for column in columns]
 
 
 def _create_as_select(session: AcidSession, statement: CreateTable, text: str | None) -> DataFrame:
@@ -398,5 +457,5 @@ def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
     check_owner(session, table)
     with transaction(session) as opened:
         opened.wait_for_locks([exclusive_request(table)])
-        opened.commit([changes.DropTable(table=table)])
+        opened.commit([changes.DropTable(table=locked_definition(session, table))])
     return result.nothing(session.spark)

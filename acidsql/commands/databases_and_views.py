@@ -46,7 +46,7 @@ from acidsql.syntax.statements import (
     DropView,
     Use,
 )
-from acidsql.transactions.transaction import exclusive_request, transaction
+from acidsql.transactions.transaction import exclusive_request, locked_definition, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -97,13 +97,15 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
     dropped = [session.metastore.table(name, table) for table in tables]
     for table in dropped:
         check_owner(session, table)
-    made: list[changes.CatalogChange] = [changes.DropTable(table=table) for table in dropped]
-    if not session.metastore.capabilities.has_other_clients:
-        made.append(changes.DropDatabase(name=name, location=location))
     with transaction(session) as opened:
         held = [exclusive_request(table) for table in dropped]
         if held:
             opened.wait_for_locks(held)
+        made: list[changes.CatalogChange] = [
+            changes.DropTable(table=locked_definition(session, table)) for table in dropped
+        ]
+        if not session.metastore.capabilities.has_other_clients:
+            made.append(changes.DropDatabase(name=name, location=location))
         opened.commit(made)
     _drop_in_spark(session, name, location, statement.text)
     if session.has_database(name):  # Spark's catalog may be the same metastore

@@ -31,6 +31,8 @@ from acidsql.commands import (
     load,
     multi_insert,
     repair,
+    replace_rows,
+    replace_table,
     restore,
     result,
     row_level,
@@ -54,6 +56,7 @@ from acidsql.planning.name_resolution import (
     already_exists,
     find_acid_table,
     in_metastore,
+    qualified,
 )
 from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement import leased_snapshot
@@ -61,8 +64,10 @@ from acidsql.planning.unchanged_reads import watch_query
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.parsing import parse_in_session
-from acidsql.syntax import alter_statements, copy_statements, show_statements
+from acidsql.syntax import alter_statements, copy_statements, parse, show_statements
 from acidsql.syntax import statements as ast
+
+_MAY_REPLACE = re.compile(r"\bREPLACE\s+TABLE\b", re.IGNORECASE)
 
 
 def run(
@@ -74,13 +79,27 @@ def run(
         on_spark: runs the statement if it has no ACID tables in it; by default Spark does.
     """
     with phase(Phase.PARSE):
-        statement = parse_in_session(session.spark, text)
+        statement = parse_in_session(session.spark, text) or _replacement(session, text)
     current().operation = _operation(statement)
     transactions.check_statement(session, statement)
     check_reads(session, statement)
     command = _COMMANDS.get(type(statement))
     answer = command(session, statement) if command else None
     return run_on_spark(session, text, on_spark) if answer is None else answer
+
+
+def _replacement(session: AcidSession, text: str) -> ast.CreateTable | None:
+    """Return a CREATE OR REPLACE TABLE or REPLACE TABLE that names no format, if it is about an
+    ACID table, whose format the new one has; else None.
+    """
+    if not _MAY_REPLACE.search(text):
+        return None
+    statement = parse(text, acid_by_default=True)
+    if not isinstance(statement, ast.CreateTable) or not statement.replaces:
+        return None
+    name = qualified(session, statement.name)
+    is_ours = name is not None and session.metastore.find_table(*name) is not None
+    return statement if is_ours else None
 
 
 def _operation(statement: ast.Statement | None) -> str:
@@ -169,7 +188,10 @@ def _undo_write(session: AcidSession, statement: ast.UndoWrite) -> DataFrame:
 
 def _insert(session: AcidSession, statement: ast.Insert) -> DataFrame | None:
     table = target_of(session, statement)
-    return insert.insert(session, table, statement) if table else None
+    if table is None:
+        return None
+    run_it = replace_rows.replace_rows if statement.replaces else insert.insert
+    return run_it(session, table, statement)
 
 
 def _truncate(session: AcidSession, statement: ast.Truncate) -> DataFrame | None:
@@ -276,7 +298,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.Commit: lambda session, _: transactions.commit(session),
     ast.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,
-    ast.CreateTable: create.create_table,
+    ast.CreateTable: replace_table.create_or_replace,
     ast.CreateTableLike: create.create_like,
     ast.AlterViewAs: databases_and_views.alter_view_as,
     ast.CreateView: databases_and_views.create_view,

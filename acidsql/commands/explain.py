@@ -9,7 +9,17 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import create, events, insert, multi_insert, restore, result, row_level
+from acidsql.commands import (
+    create,
+    events,
+    insert,
+    multi_insert,
+    replace_rows,
+    replace_table,
+    restore,
+    result,
+    row_level,
+)
 from acidsql.commands.acid_plan import PlannedWrite, acid_section
 from acidsql.commands.protect_acid_tables import refuse_damage
 from acidsql.commands.targets import branches_of, target_of, written_table
@@ -31,6 +41,7 @@ from acidsql.transactions.write_intent import (
     WriteIntent,
     change_intent,
     insert_intent,
+    replace_intent,
     restore_intent,
 )
 
@@ -83,6 +94,8 @@ def _planned_writes(
         return None
     snapshot.expires = None  # the plan of a statement that writes is run at once
     snapshot.changed = frozenset({table.full_name})
+    if isinstance(statement, ast.Insert) and statement.replaces:
+        return _replace(session, snapshot, table, statement)
     if isinstance(statement, ast.Insert):
         static = insert.static_values(session, table, statement)
         intent = insert_intent(table, _NOT_RUN, static or None, overwrite=statement.overwrite)
@@ -104,6 +117,22 @@ def _planned_writes(
         writer=_writer_of_events(frame, shape, snapshot)
         if is_update
         else _writer_of_deletes(frame, table),
+    )
+    return [bridge.logical_plan(frame)], [write]
+
+
+def _replace(
+    session: AcidSession, snapshot: StatementSnapshot, table: Table, statement: ast.Insert
+) -> _Planned:
+    """Plan INSERT … REPLACE."""
+    shape = events.write_schema_of(session, table)
+    replacement = replace_rows.replacement_of(session, table, statement)
+    frame = replace_rows.planned(shape, snapshot, replacement)
+    write = PlannedWrite(
+        operation=replacement.recorded.operation,
+        intent=change_intent(table, Operation.UPDATE, _NOT_RUN),
+        targets=(_DELETES, _ROWS),
+        writer=_writer_of_events(frame, shape, snapshot),
     )
     return [bridge.logical_plan(frame)], [write]
 
@@ -198,7 +227,20 @@ def _insert_write(
 def _create(
     session: AcidSession, snapshot: StatementSnapshot, statement: ast.CreateTable
 ) -> _Planned:
-    """Plan CREATE TABLE … AS SELECT."""
+    """Plan CREATE TABLE … AS SELECT, which may replace a table."""
+    old = replace_table.replaced_table(session, statement) if statement.replaces else None
+    if old is not None:
+        create.check_clauses(session, statement)
+        new, replacing = replace_table.planned(session, snapshot, statement, old)
+        assert replacing is not None  # the statement has a query
+        by_driver = not new.insert_only and insert.has_few_rows(replacing)
+        own = PlannedWrite(
+            operation=replace_table.operation_of(statement),
+            intent=replace_intent(old, _NOT_RUN),
+            targets=(_ROWS,),
+            writer="the driver" if by_driver else _JOB,
+        )
+        return [bridge.logical_plan(replacing)], [own]
     defined = create.defined_by_query(session, snapshot, statement)
     if defined is None:
         return [], []

@@ -249,6 +249,13 @@ def merge_pieces(
     return replace(pieces, target=narrowed(spark, pieces.target, keys))
 
 
+def planned_merge(shape: WriteSchema, snapshot: StatementSnapshot, prepared: Prepared) -> DataFrame:
+    """Plan the events of an analysed MERGE, over the partitions and rows that it requires."""
+    with phase(Phase.PLAN):
+        pieces, sides, rows = _joined_at_best(shape, snapshot, prepared)
+        return _merge_events(shape, pieces, sides, rows)
+
+
 def merge_events(
     shape: WriteSchema, pieces: bridge.MergePlan, sides: Sides | None = None
 ) -> DataFrame:

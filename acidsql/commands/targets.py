@@ -67,7 +67,7 @@ def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge)
         return None
     if isinstance(statement, Insert):
         for clause in statement.unsupported:
-            raise unsupported(table, f"INSERT … {clause}", "use DELETE and INSERT INTO")
+            raise unsupported(table, f"INSERT … {clause}", "leave the clause out")
         return table
     refuse_row_changes(table, _ROW_CHANGES[type(statement)])
     if isinstance(statement, Merge) and statement.schema_evolution:

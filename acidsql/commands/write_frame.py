@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import Enum
 from uuid import uuid4
 
 from pyspark.sql import Column, DataFrame
@@ -12,14 +13,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import CharType, VarcharType
 
 from acidsql import bridge
-from acidsql.commands import create, events, result, row_level
-from acidsql.commands.insert import insert, prepared_insert, query
+from acidsql.commands import replace_rows, replace_table
+from acidsql.commands.insert import insert
+from acidsql.commands.replace_rows import Replacement, quoted_table
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import folded
 from acidsql.insert_only.write import refuse_row_changes
-from acidsql.metastore.history import RecordedStatement, WriteCounts
-from acidsql.metastore.model import Operation, Table
-from acidsql.planning.name_resolution import CATALOG
+from acidsql.metastore.history import RecordedStatement
+from acidsql.metastore.model import Table
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import name_key
@@ -28,8 +29,6 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering, Name, PartitionSpec, Span
 from acidsql.syntax.statements import CreateTable, Insert
 from acidsql.transactions.retries import run_again_after_conflicts
-from acidsql.transactions.write_intent import change_intent
-from acidsql.transactions.write_transaction import write_transaction
 
 _NOWHERE = Span(start=0, end=0)
 _MODES = ("static", "dynamic")
@@ -111,56 +110,72 @@ def overwrite(
 
 
 def overwrite_where(
-    session: AcidSession, table: Table, frame: DataFrame, condition: str
+    session: AcidSession,
+    table: Table,
+    frame: DataFrame,
+    condition: str,
+    *,
+    checked: bool,
+    by_name: bool = True,
 ) -> DataFrame:
     """Delete the rows that meet a condition and insert those of a DataFrame, in one transaction.
 
-    Columns are matched by name. Returns one row of counts.
+    Returns one row of counts.
 
     Args:
         condition: SQL text.
+        checked: whether the new rows must meet the condition too.
+        by_name: see ``append``.
+
+    Raises:
+        AcidAnalysisError: REPLACE_WHERE_MISMATCH, a new row does not meet the condition;
+            UNSUPPORTED_FEATURE.REPLACE_WHERE, the condition cannot be checked.
+        ParseException: it is no condition.
     """
-    refuse_row_changes(table, "DELETE")
-    return run_again_after_conflicts(
-        session, lambda: _overwrite_where(session, table, frame, condition), [frame]
-    )
+    refuse_row_changes(table, "REPLACE WHERE")
+    bridge.check_expression(session.spark, condition)
 
-
-def _overwrite_where(
-    session: AcidSession, table: Table, frame: DataFrame, condition: str
-) -> DataFrame:
-    source = RecordedStatement(operation="REPLACE WHERE", text=condition)
-    intent = change_intent(table, Operation.UPDATE, source)
-    delete = f"DELETE FROM {_quoted(table)} WHERE {condition}"
-    with (
-        _insert_of(session, table, frame, "INTO", by_name=True) as statement,
-        ExitStack() as opened,
-    ):
-        old = row_level.prepared_change(session, table, delete, bridge.analyze_delete)
-        new = prepared_insert(session, table, statement)
-        transaction = opened.enter_context(write_transaction(session, intent))
-        shape = events.write_schema_of(session, transaction.table)
-        seen = events.snapshot_of(transaction)
-        if not old.is_current(session, shape.table):
-            old = row_level.prepared_change(
-                session, shape.table, delete, bridge.analyze_delete, seen
+    def attempt() -> DataFrame:
+        with _insert_of(session, table, frame, "INTO", by_name=by_name) as statement:
+            replacement = Replacement(
+                insert=statement,
+                change=f"DELETE FROM {quoted_table(table)} WHERE {condition}",
+                by_merge=False,
+                checked=checked,
+                recorded=RecordedStatement(operation="REPLACE WHERE", text=condition),
             )
-        deleted = row_level.planned(row_level.delete_events, shape, seen, old)
-        staged = deleted.unionByName(
-            events.insert_events(shape, query(shape, seen, statement, new))
-        )
-        outcome = events.write(transaction, shape, staged, inserting=[0], seen=seen)
-        gone, inserted = outcome.events(deletes=True), outcome.events(deletes=False)
-        changed = [
-            outcome.changed(Operation.DELETE, deletes=True),
-            outcome.changed(Operation.INSERT, deletes=False),
-        ]
-        transaction.commit(changed, WriteCounts(inserted=inserted, deleted=gone))
-    return result.counts(session.spark, affected=gone + inserted, deleted=gone, inserted=inserted)
+            return replace_rows.run(session, table, replacement)
+
+    return run_again_after_conflicts(session, attempt, [frame])
 
 
-def create_as(session: AcidSession, new: NewTable, frame: DataFrame) -> DataFrame | None:
-    """Run CREATE TABLE … AS SELECT with a DataFrame; return one row of counts."""
+class Replacing(Enum):
+    """Choice of what becomes of a table that exists when one is created."""
+
+    NEVER = "CREATE TABLE"
+    IF_THERE = "CREATE OR REPLACE TABLE"
+    ALWAYS = "REPLACE TABLE"
+
+
+def create_as(
+    session: AcidSession, new: NewTable, frame: DataFrame, replacing: Replacing = Replacing.NEVER
+) -> DataFrame | None:
+    """Run CREATE TABLE … AS SELECT, or REPLACE TABLE, with a DataFrame; return one row of counts.
+
+    Raises:
+        AcidAnalysisError: see ``replace_table.create_or_replace``.
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+    """
+
+    def attempt() -> DataFrame | None:
+        return _create_as(session, new, frame, replacing)
+
+    return run_again_after_conflicts(session, attempt, [frame])
+
+
+def _create_as(
+    session: AcidSession, new: NewTable, frame: DataFrame, replacing: Replacing
+) -> DataFrame | None:
     with _temporary_view(session, frame) as view:
         query_text = f"SELECT * FROM {view}"
         partitioned_by = ", ".join(map(quote, new.partitioned_by))
@@ -174,8 +189,10 @@ def create_as(session: AcidSession, new: NewTable, frame: DataFrame) -> DataFram
             location=new.location,
             properties=new.properties,
             query=_after("", query_text),
+            or_replace=replacing is Replacing.IF_THERE,
+            replace_table=replacing is Replacing.ALWAYS,
         )
-        return create.create_table(session, statement, of_frame=True)
+        return replace_table.create_or_replace(session, statement, of_frame=True)
 
 
 def _after(before: str, text: str) -> Span:
@@ -204,7 +221,9 @@ def _insert_of(
     values = [(name, bridge.literal_sql(session.spark, value)) for name, value in given.items()]
     with _temporary_view(session, placed) as view:
         matched = "BY NAME " if by_name else ""
-        statement = parse(f"INSERT {kind} TABLE {_quoted(table)} {matched}SELECT * FROM {view}")
+        statement = parse(
+            f"INSERT {kind} TABLE {quoted_table(table)} {matched}SELECT * FROM {view}"
+        )
         assert isinstance(statement, Insert)
         yield replace(statement, partition=PartitionSpec(values=tuple(values)) if values else None)
 
@@ -274,7 +293,3 @@ def _temporary_view(session: AcidSession, frame: DataFrame) -> Iterator[str]:
         yield name
     finally:
         session.spark.catalog.dropTempView(name)
-
-
-def _quoted(table: Table) -> str:
-    return f"{CATALOG}.{quote(table.database)}.{quote(table.name)}"

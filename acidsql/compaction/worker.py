@@ -40,6 +40,7 @@ from acidsql.metastore.model import (
     WorkerLimits,
 )
 from acidsql.metastore.names import object_name
+from acidsql.metastore.protocol import Metastore
 from acidsql.scan.snapshot import (
     PartitionSnapshot,
     TableSnapshot,
@@ -63,6 +64,7 @@ logger = logging.getLogger(__name__)
 
 _INSERT_ONLY = "an insert-only table has major compactions only"
 _NO_TABLE = "the table does not exist any more"
+_REPLACED = "the table was replaced by another one meanwhile"
 _BUCKETED = "the rows of a bucketed table are in the file of their bucket, and cannot be rebalanced"
 _WRITERS = "a transaction that writes to the table is open: request the compaction again after it"
 _OURS = (CompactionType.MINOR, CompactionType.MAJOR, CompactionType.REBALANCE)
@@ -165,6 +167,10 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
         operation=Operation.SELECT,
     )
     opened.wait_for_locks([lock])
+    if _is_replaced(metastore, table):
+        metastore.compaction_refused(compaction.compaction_id, _REPLACED)
+        opened.commit()
+        return
     recording = current()
     recording.operation = recording.operation or "COMPACT"
     recording.tables = (table.full_name,)
@@ -208,6 +214,13 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     else:
         metastore.compaction_refused(compaction.compaction_id, _NOT_ENOUGH)
     opened.commit(made)
+
+
+def _is_replaced(metastore: Metastore, table: Table) -> bool:
+    """Return whether a table has another directory and other columns since it was looked up."""
+    if not metastore.capabilities.replaces_tables:
+        return False
+    return metastore.table(table.database, table.name).replaced_by != table.replaced_by
 
 
 def _delete_merged(session: AcidSession, location: str, txn_id: int) -> None:

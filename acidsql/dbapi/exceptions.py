@@ -77,6 +77,7 @@ _BY_CLASS: Mapping[str, type[DatabaseError]] = {
     "3F": ProgrammingError,
     "40": OperationalError,
     "42": ProgrammingError,
+    "44": IntegrityError,
     "53": OperationalError,
     "54": OperationalError,
     "55": OperationalError,

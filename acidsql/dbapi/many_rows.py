@@ -95,7 +95,7 @@ def row_template(text: str, statement: Insert) -> RowTemplate | None:
     """
     text = blank_comments(text)
     found = _VALUES.match(text, statement.query.start)
-    if found is None:
+    if found is None or statement.replaces:  # a row may replace the one before it
         return None
     end = _closing(text, found.end())
     if end is None or text[end + 1 :].strip().rstrip(";").strip():

@@ -14,10 +14,12 @@ from acidsql import api
 from acidsql.commands import write_frame
 from acidsql.commands.protect_acid_tables import refuse_location
 from acidsql.commands.transactions import refuse_writing_of_spark
+from acidsql.commands.write_frame import Replacing
 from acidsql.enabled.routing import is_routed, name_parts, named, named_table, written
 from acidsql.enabled.writer_settings import (
     WriterSettings,
     check_insert,
+    check_replace,
     check_save,
     is_acid,
     makes_acid,
@@ -197,12 +199,20 @@ def _insert_into(
     session: AcidSession, table: Table, frame: DataFrame, settings: WriterSettings
 ) -> None:
     check_insert(settings, table)
-    if settings.mode == "overwrite":
+    if settings.replace_where is not None:
+        _replace_where(session, table, frame, settings.replace_where, by_name=False)
+    elif settings.mode == "overwrite":
         # None is the mode of INSERT OVERWRITE.
         mode = settings.overwrite_mode
         write_frame.overwrite(session, table, frame, mode=mode, by_name=False)
     else:
         write_frame.append(session, table, frame, by_name=False)
+
+
+def _replace_where(
+    session: AcidSession, table: Table, frame: DataFrame, condition: str, *, by_name: bool
+) -> None:
+    write_frame.overwrite_where(session, table, frame, condition, checked=True, by_name=by_name)
 
 
 def _save_as_table(
@@ -227,8 +237,15 @@ def _save_as_table(
     if settings.mode not in ("append", "overwrite"):
         raise already_exists(parts)
     written(table)
+    if settings.mode == "overwrite" and settings.replaces_table:
+        check_replace(settings, table)
+        new = new_table(parts, settings)
+        write_frame.create_as(session, new, frame, Replacing.IF_THERE)
+        return True
     check_save(settings, table)
-    if settings.mode == "overwrite":
+    if settings.replace_where is not None:
+        _replace_where(session, table, frame, settings.replace_where, by_name=True)
+    elif settings.mode == "overwrite":
         mode = settings.overwrite_mode or write_frame.overwrite_mode(session)
         write_frame.overwrite(session, table, frame, mode=mode)
     else:

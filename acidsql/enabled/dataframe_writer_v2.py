@@ -13,7 +13,7 @@ from pyspark.sql.utils import to_str
 from acidsql import api, bridge
 from acidsql.commands import write_frame
 from acidsql.commands.transactions import refuse_writing_of_spark
-from acidsql.commands.write_frame import NewTable
+from acidsql.commands.write_frame import NewTable, Replacing
 from acidsql.enabled.routing import is_routed, name_parts, named_table, written
 from acidsql.enabled.writer_settings import (
     check_options,
@@ -81,28 +81,26 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
             if table is not None:
                 raise already_exists(parts)
-            return self._create(session, parts)
+            return self._create(session, parts, None, Replacing.NEVER)
 
         if not self._done(made):
             super().create()
 
     def createOrReplace(self) -> None:  # noqa: N802
-        """Create a table as ``create`` does; an ACID table is not replaced."""
+        """Create a table as ``create`` does, or replace an ACID table."""
 
         def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
-            _refuse_replace(table)
-            return self._create(session, parts)
+            return self._create(session, parts, table, Replacing.IF_THERE)
 
         if not self._done(made):
             super().createOrReplace()
 
     def replace(self) -> None:
-        """Replace a table as PySpark does; an ACID table is refused."""
+        """Replace an ACID table; other tables are Spark's."""
 
-        def made(_session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
-            _refuse_replace(table)
-            if is_acid(self._provider):
-                raise refuse_table_of_spark(parts)
+        def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
+            if table is not None or is_acid(self._provider):
+                return self._create(session, parts, table, Replacing.ALWAYS)
             return False
 
         if not self._done(made):
@@ -126,7 +124,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             if text.lower() == "true":
                 write_frame.overwrite(session, table, self._df, mode="static")
             else:
-                write_frame.overwrite_where(session, table, self._df, text)
+                write_frame.overwrite_where(session, table, self._df, text, checked=False)
 
         if not self._is_written(insert):
             super().overwrite(condition)
@@ -168,8 +166,17 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             refuse_writing_of_spark(session, "writeTo")
             return False
 
-    def _create(self, session: AcidSession, parts: tuple[str, ...]) -> bool:
-        if not makes_acid(session.spark, self._provider, self._properties):
+    def _create(
+        self,
+        session: AcidSession,
+        parts: tuple[str, ...],
+        table: Table | None,
+        replacing: Replacing,
+    ) -> bool:
+        is_ours = makes_acid(session.spark, self._provider, self._properties)
+        if table is not None and not is_ours and self._provider is not None:
+            raise _refuse_replace(table, self._provider)
+        if table is None and not is_ours:
             return False
         if known_to_spark(session, parts):
             if is_acid(self._provider):
@@ -181,17 +188,16 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             partitioned_by=[_column_name(session, column) for column in self._partitioned_by],
             properties=table_properties(self._properties),
         )
-        write_frame.create_as(session, new, self._df)
+        write_frame.create_as(session, new, self._df, replacing)
         return True
 
 
-def _refuse_replace(table: Table | None) -> None:
-    if table is not None:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.REPLACE_TABLE",
-            f"the transactional table {table.full_name} cannot be replaced by another one: use "
-            "overwrite(lit(True)) to replace its rows, or DROP TABLE first",
-        )
+def _refuse_replace(table: Table, provider: str) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "UNSUPPORTED_FEATURE.REPLACE_TABLE",
+        f"the transactional table {table.full_name} cannot be replaced by one of {provider} that "
+        "is not transactional: leave using out, or DROP TABLE first",
+    )
 
 
 def _column_name(session: AcidSession, column: str | Column) -> str:

@@ -15,9 +15,11 @@ from acidsql.session.settings import makes_acid_tables
 from acidsql.syntax.nodes import Clustering, Name
 
 _OVERWRITE_MODE = "partitionoverwritemode"
+_REPLACE_WHERE = "replacewhere"
+_OVERWRITE_SCHEMA = "overwriteschema"
 _TRANSACTIONAL = "transactional"
 # Options that do not become properties of the new table.
-_NO_PROPERTIES = (_OVERWRITE_MODE, "path")
+_NO_PROPERTIES = (_OVERWRITE_MODE, _REPLACE_WHERE, _OVERWRITE_SCHEMA, "path")
 _ACID = "acidsql"
 # Names of each file format; ``hive`` and ``acidsql`` stand for the format that the table has.
 _FORMATS = {
@@ -55,6 +57,18 @@ class WriterSettings:
         """Value of the option ``partitionOverwriteMode``, or None."""
         return self.option(_OVERWRITE_MODE)
 
+    @property
+    def replaces_table(self) -> bool:
+        """Whether ``mode("overwrite")`` replaces the table, and not its rows alone: the value of
+        the option ``overwriteSchema``.
+        """
+        return (self.option(_OVERWRITE_SCHEMA) or "false").lower() == "true"
+
+    @property
+    def replace_where(self) -> str | None:
+        """Value of the option ``replaceWhere``, or None."""
+        return self.option(_REPLACE_WHERE)
+
 
 def check_insert(settings: WriterSettings, table: Table) -> None:
     """Refuse settings of ``insertInto`` that only make sense for a new table, as Spark does.
@@ -66,6 +80,21 @@ def check_insert(settings: WriterSettings, table: Table) -> None:
         settings, table, ("PARTITION_BY", "BUCKET_BY"), "the table has a layout of its own"
     )
     _check_carried(settings, table)
+
+
+def _check_replace_where(settings: WriterSettings, table: Table) -> None:
+    """Refuse the option ``replaceWhere`` where whole partitions are replaced.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
+    """
+    if settings.replace_where is not None and settings.overwrite_mode is not None:
+        raise _unsupported(
+            "WRITE_OPTION",
+            table,
+            "option replaceWhere",
+            "partitionOverwriteMode says that whole partitions are replaced; leave one of them out",
+        )
 
 
 def check_save(settings: WriterSettings, table: Table) -> None:
@@ -89,6 +118,22 @@ def check_save(settings: WriterSettings, table: Table) -> None:
             "BUCKET_BY", table, "bucketBy", "it has other buckets; leave bucketBy out"
         )
     _check_carried(settings, table)
+
+
+def check_replace(settings: WriterSettings, table: Table) -> None:
+    """Refuse settings of ``saveAsTable`` that do not fit to the replacement of a table.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.
+    """
+    check_format(settings.format, table)
+    if settings.replace_where is not None or settings.overwrite_mode is not None:
+        raise _unsupported(
+            "WRITE_OPTION",
+            table,
+            "option overwriteSchema",
+            "it replaces the whole table, and another option only some rows; leave one of them out",
+        )
 
 
 def new_table(name: Name, settings: WriterSettings) -> NewTable:
@@ -212,7 +257,10 @@ def _check_carried(settings: WriterSettings, table: Table) -> None:
         settings, table, ("SORT_BY", "CLUSTER_BY"), "rows are in the order of their row ids"
     )
     check_format(settings.format, table)
-    check_options(settings.options, table)
+    known = (_REPLACE_WHERE, _OVERWRITE_SCHEMA) if settings.mode == "overwrite" else ()
+    others = {k: v for k, v in settings.options.items() if k.lower() not in known}
+    check_options(others, table)
+    _check_replace_where(settings, table)
 
 
 def _refuse_layout(

@@ -93,6 +93,17 @@ class CatalogProtocol(Protocol):
             AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS.
         """
 
+    def delete_if_aborted(self, txn_id: int, location: str) -> None:
+        """Have a directory deleted, which does not exist yet, if a transaction does not commit.
+
+        For ``ReplaceTable``; a metastore without that change (``Capabilities.replaces_tables``)
+        leaves it to the caller.
+
+        Args:
+            txn_id: the transaction.
+            location: the directory.
+        """
+
     def drop_table(self, database: str, name: str) -> None:
         """Remove a table from the catalog, with its partitions, write ids, locks and queue entries.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql.format.paths import parent
 from acidsql.metastore.history import RecordedStatement, WriteCounts
@@ -22,6 +22,24 @@ class AlterTable:
 
     before: Table
     after: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceTable:
+    """Replace the definition of a table, its directory and all of its partitions.
+
+    The old directory is deleted when the transactions have ended that were open at the commit: they
+    may read it. It does not outlive the table.
+
+    Attributes:
+        before: its definition under the lock of the transaction.
+        after: its new definition, in a directory of its own (``Metastore.delete_if_aborted``).
+        table_id: of ``Metastore.table_owner``.
+    """
+
+    before: Table
+    after: Table
+    table_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +238,7 @@ class RecordOffset:
 
 CatalogChange = (
     AlterTable
+    | ReplaceTable
     | RenameTable
     | DropTable
     | ShowTable
@@ -267,6 +286,9 @@ class FileOperation:
         loaded: files that are deleted unless they have changed.
         emptied: directories that are deleted at the end if they are empty, the inner ones first.
         txn_id: the transaction, which is in the names of hidden files.
+        after_readers_of: id of a table, as long as which exists the operation waits until all
+            transactions have ended that were open at the commit; 0: it does not wait.
+        readers_up_to: highest id of these transactions; 0 before the commit.
     """
 
     txn_id: int
@@ -274,6 +296,8 @@ class FileOperation:
     moves: tuple[Move, ...] = ()
     loaded: tuple[LoadedFile, ...] = ()
     emptied: tuple[str, ...] = ()
+    after_readers_of: int = 0
+    readers_up_to: int = 0
 
 
 # Readers and compactors pass over names that begin like this, in every engine.
@@ -302,6 +326,9 @@ def file_operations(
         for move in filter(lambda move: exists(move.source), _moves(change)):
             grouped.setdefault(parent(move.source), []).append(move)
     operations = [moving(txn_id, place, moves) for place, moves in grouped.items()]
+    operations += [
+        _deleting_later(txn_id, change) for change in changes if isinstance(change, ReplaceTable)
+    ]
     if loaded or emptied:
         rest = tuple(dict.fromkeys(emptied))
         operations.append(FileOperation(txn_id=txn_id, loaded=tuple(loaded), emptied=rest))
@@ -311,7 +338,7 @@ def file_operations(
 def tables_of(change: CatalogChange) -> tuple[Table, ...]:
     """Return the tables whose definitions or partitions a change touches."""
     match change:
-        case AlterTable(before=table) | ShowTable(staged=table):
+        case AlterTable(before=table) | ReplaceTable(before=table) | ShowTable(staged=table):
             return (table,)
         case DropDatabase() | DeleteLoadedFiles():
             return ()
@@ -333,6 +360,15 @@ def moving(txn_id: int, place: str, moves: Sequence[Move]) -> FileOperation:
     return FileOperation(
         txn_id=txn_id, holding=f"{place}/{HOLDING_PREFIX}{txn_id}", moves=tuple(moves)
     )
+
+
+def _deleting_later(txn_id: int, change: ReplaceTable) -> FileOperation:
+    """Return the operation that deletes the old directory when nobody can read it any more."""
+    location = change.before.location
+    operation = moving(txn_id, parent(location), [Move(source=location)])
+    # The transaction has another operation beside it: that for its abort.
+    holding = f"{operation.holding}_replaced"
+    return replace(operation, holding=holding, after_readers_of=change.table_id)
 
 
 def _moves(change: CatalogChange) -> Iterator[Move]:

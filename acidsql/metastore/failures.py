@@ -8,6 +8,7 @@ from acidsql.errors import (
     AcidAnalysisError,
     AcidLookupError,
     FormatError,
+    TableReplacedError,
     TransactionStateError,
     WriteConflictError,
     quoted_name,
@@ -109,6 +110,18 @@ def table_exists(database: str, name: str) -> AcidAnalysisError:
         f"table or view '{lowered(database)}.{lowered(name)}' exists already; "
         "choose another name or add IF NOT EXISTS",
         {"relationName": quoted_name([lowered(database), lowered(name)])},
+    )
+
+
+def table_replaced(table: Table) -> TableReplacedError:
+    """Return the error for a table that was replaced by one with other columns or another layout
+    since a statement, or the transaction that it belongs to, has begun (TABLE_REPLACED).
+    """
+    return TableReplacedError(
+        "TABLE_REPLACED",
+        f"{table.full_name} was replaced by a table with other columns or another layout "
+        "meanwhile, and this snapshot is older: run the statement, or the whole transaction, again",
+        {"tableName": table.full_name},
     )
 
 

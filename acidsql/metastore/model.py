@@ -147,6 +147,8 @@ class Table:
             definition.
         changes: changes that a statement reads instead of the rows, None for the rows; no part of
             the definition.
+        replaced_by: write id of the transaction that gave the table this definition, with a
+            directory of its own (``ReplaceTable``); 0 for none. A snapshot without it does not fit.
     """
 
     database: str
@@ -165,6 +167,7 @@ class Table:
     serde_properties: Mapping[str, str] = field(default_factory=dict)
     as_of: Moment | None = None
     changes: ChangeRange | None = None
+    replaced_by: int = 0
 
     @property
     def insert_only(self) -> bool:
@@ -390,6 +393,8 @@ class Capabilities:
             cleaned that no compaction has replaced.
         compares_rows: transactions that changed different rows of a partition can both commit
             (``rivals``), and a commit can watch tables.
+        replaces_tables: a commit can replace the columns, the partitions and the directory of a
+            table together with its rows (``ReplaceTable``).
     """
 
     is_id_authority: bool
@@ -401,3 +406,4 @@ class Capabilities:
     readers_know_zstd: bool
     queues_cleanups: bool
     compares_rows: bool
+    replaces_tables: bool

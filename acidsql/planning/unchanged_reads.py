@@ -108,7 +108,8 @@ class UnchangedReads:
         """
         metastore, name = self.snapshot.session.metastore, (table.database, table.name)
         if name not in watched:
-            if metastore.find_table(*name) is None:
+            found = metastore.find_table(*name)
+            if found is None or found.replaced_by != table.replaced_by:
                 raise self._conflict(table)
             # Before the directories are listed: what commits then is looked at the next time.
             watched[name] = metastore.valid_write_ids(*name, txns)

@@ -20,7 +20,7 @@ STATEMENTS = (
     *("DESCRIBE", "EXPLAIN", "USE", "SET", "RESET", "TRUNCATE", "ANALYZE", "REFRESH", "VALUES"),
     *("FROM", "LOAD", "EXPORT", "IMPORT", "CHECK", "RESTORE", "UNDO", "MSCK", "OPTIMIZE", "VACUUM"),
     *("START", "BEGIN", "COMMIT", "ROLLBACK", "ABORT", "KILL", "CACHE", "UNCACHE", "CLEAR"),
-    *("DECLARE", "EXECUTE"),
+    *("DECLARE", "EXECUTE", "REPLACE"),
 )
 """Words that a statement begins with, the usual ones first."""
 
@@ -68,6 +68,7 @@ _BEHIND_WORD = {
     "PARTITIONED": ("BY",),
     "REFRESH": ("TABLE",),
     "REPAIR": ("TABLE",),
+    "REPLACE": ("TABLE",),
     "RESTORE": ("TABLE",),
     "RIGHT": ("JOIN", "OUTER"),
     "ROW": ("FORMAT",),
@@ -96,6 +97,7 @@ _BEHIND_WORD_IN = {
     ("MERGE", "UPDATE"): ("SET",),
     ("MERGE", "DELETE"): ("WHEN",),
     ("MERGE", "INSERT"): ("VALUES",),
+    ("INSERT", "REPLACE"): ("WHERE", "USING", "ON"),
     ("CREATE", "AS"): ("SELECT", "ORC", "WITH"),
     ("CREATE", "ORC"): ("TBLPROPERTIES", "LOCATION", "AS"),
     ("CREATE", "OR"): ("REPLACE",),
@@ -121,7 +123,7 @@ _CLAUSES: dict[str, tuple[str, ...]] = {
     "WHERE": (*_OPERATORS, *_ENDS),
     "HAVING": (*_OPERATORS, "ORDER", "LIMIT"),
     "BY": ("ASC", "DESC", "HAVING", "NULLS", "LIMIT", "WINDOW", "ORDER", "ROWS", "RANGE", "INTO"),
-    "INTO": ("VALUES", "SELECT", "USING", "PARTITION", "AS", "BUCKETS", "TABLE"),
+    "INTO": ("VALUES", "SELECT", "USING", "PARTITION", "AS", "BUCKETS", "TABLE", "REPLACE"),
     "OVERWRITE": ("SELECT", "VALUES", "PARTITION", "TABLE"),
     "UPDATE": ("SET", "AS"),
     "SET": ("WHERE", "WHEN", *_OPERATORS),

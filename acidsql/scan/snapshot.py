@@ -28,6 +28,7 @@ from acidsql.format.selection import (
     without_later_compactions,
 )
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore import failures
 from acidsql.metastore.model import Column, Partition, Table
 from acidsql.metastore.protocol import Metastore
 from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
@@ -109,6 +110,7 @@ def take_snapshot(
 
     Raises:
         AcidAnalysisError: HISTORY_NOT_AVAILABLE, directories of the version were removed.
+        TableReplacedError: the table is another one since it was looked up, or in the snapshot.
         FormatError: a directory is missing (DIRECTORY_NOT_FOUND), a file has lost its content
             (INVALID_ORC_TAIL), or names do not fit together.
     """
@@ -146,6 +148,7 @@ def take_snapshot(
             states = [state_of(files, p.location, names, write_ids, txns) for p, names in listed]
         check_version(metastore, table, version, newest_bases(table, places, states))
         write_ids = version.version.write_ids
+    _check_definition(metastore, table, write_ids)
     partitions = tuple(
         PartitionSnapshot(
             values=place.values,
@@ -169,6 +172,21 @@ def take_snapshot(
         listings=listings,
         version=version,
     )
+
+
+def _check_definition(metastore: Metastore, table: Table, write_ids: ValidWriteIdList) -> None:
+    """Check that a definition belongs to a snapshot: that the table was not replaced since it was
+    looked up, when its partitions were fetched, and that the snapshot shows the replacement.
+
+    Raises:
+        TableReplacedError: TABLE_REPLACED.
+    """
+    if not metastore.capabilities.replaces_tables:
+        return
+    now = metastore.find_table(table.database, table.name)
+    is_other = now is not None and now.replaced_by != table.replaced_by
+    if is_other or (table.replaced_by and not write_ids.is_valid(table.replaced_by)):
+        raise failures.table_replaced(table)
 
 
 def newest_bases(

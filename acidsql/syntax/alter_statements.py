@@ -112,7 +112,7 @@ class ChangeColumn(Named):
         not_null: true for ``SET NOT NULL``, false for ``DROP NOT NULL``.
         default: of ``SET DEFAULT``.
         without_default: whether it is ``DROP DEFAULT``.
-        moved: whether it is ``FIRST`` or ``AFTER`` alone.
+        moved: True for ``FIRST`` alone, the name of the column for ``AFTER`` alone.
         cascade: whether ``CASCADE`` is given, which changes partitions as well.
     """
 
@@ -123,7 +123,7 @@ class ChangeColumn(Named):
     not_null: bool | None = None
     default: Span | None = None
     without_default: bool = False
-    moved: bool = False
+    moved: bool | Name = False
     cascade: bool = False
 
 

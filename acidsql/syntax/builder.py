@@ -23,6 +23,7 @@ from acidsql.syntax.statements import (
     Compact,
     CreateTable,
     CreateTableLike,
+    Insert,
     InsertBranch,
     MultiInsert,
     Statement,
@@ -179,6 +180,13 @@ class Builder(Transformer[Token, Any]):
         )
 
     @v_args(meta=True)
+    def insert(self, meta: Meta, children: list[Any]) -> Statement | None:
+        names = {child.name for child in children if isinstance(child, _Field)}
+        if names & _REPLACEMENTS and names & {"overwrite", "partition"}:
+            return None  # Spark refuses it in its own words
+        return self._statement(Insert, children, meta)
+
+    @v_args(meta=True)
     def optimize_table(self, meta: Meta, children: list[_NameAt]) -> Compact:
         return Compact(
             text=self._text_around(meta),
@@ -313,10 +321,6 @@ def _values(children: list[_Field]) -> tuple[Any, ...]:
     return tuple(child.value for child in children)
 
 
-def _flag(_: list[Any]) -> bool:
-    return True
-
-
 def _dotted(children: list[_NameAt]) -> str:
     return children[0].dotted()
 
@@ -340,6 +344,9 @@ STATEMENTS: Mapping[str, type[Any]] = {
     _rule_of(kind): kind for kind in get_args(Statement) if kind is not CreateTableLike
 }
 
+# Clauses of an INSERT that say which rows the new ones replace.
+_REPLACEMENTS = frozenset({"replace_where", "replace_on", "replace_using"})
+
 # Fields whose value is the span of the whole rule.
 WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
 
@@ -354,7 +361,6 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "ids": tuple,
     "keys": tuple,
     "mode": _lower,
-    "moved": _flag,
     "new_partition": _partition,
     "partition": _partition,
     "partition_filter": _partition_filter,
@@ -368,8 +374,7 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
 UNSUPPORTED = frozenset(
     {
         "cluster_by", "default_collation", "for_replication",
-        "options", "partitioned_on", "replace_on", "replace_table",
-        "replace_using", "replace_where", "row_format", "skewed_by", "stored_by",
+        "options", "partitioned_on", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
         "with_schema_evolution", "with_serdeproperties", "zorder_by",
     }

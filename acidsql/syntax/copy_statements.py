@@ -23,6 +23,7 @@ class CloneTable(Named):
     depth: str | None = None
     as_of: VersionSpec | None = None
     or_replace: bool = False
+    replace_table: bool = False
     external: bool = False
     transactional: bool = False
     if_not_exists: bool = False

@@ -49,12 +49,15 @@ class CreateTable(Named):
         stored_as: file format, or the two class names of ``INPUTFORMAT … OUTPUTFORMAT …``; None
             for ORC, if ``using`` is None too.
         using: file format; None for ``USING acidsql``.
+        or_replace: ``CREATE OR REPLACE``.
+        replace_table: ``REPLACE TABLE``, of a table that must exist.
         properties: table properties. The one that makes the table transactional is always spelled
             ``"transactional": "true"``; the others are as written.
         query: of ``AS SELECT``, without the ``AS``.
     """
 
     or_replace: bool = False
+    replace_table: bool = False
     external: bool = False
     if_not_exists: bool = False
     columns: Span | None = None
@@ -67,6 +70,11 @@ class CreateTable(Named):
     properties: Mapping[str, str] = field(default_factory=dict)
     query: Span | None = None
     unsupported: tuple[str, ...] = ()
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether the statement may, or must, replace a table that exists."""
+        return self.or_replace or self.replace_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +226,13 @@ class Insert(Named):
         if_not_exists: ``IF NOT EXISTS`` after the partition.
         columns: the column list, ``None`` without one.
         query: ``SELECT …``, ``VALUES …``, ``TABLE t``, ``FROM t SELECT …``, ``WITH … SELECT …`` or
-            a query in parentheses; after ``REPLACE WHERE`` (unsupported) the condition too.
+            a query in parentheses; after ``REPLACE WHERE`` and ``REPLACE ON`` the condition too,
+            and after ``REPLACE ON`` the alias of the query.
         with_clause: a ``WITH`` that stands before ``INSERT``, keyword included.
+        alias: of the table, before ``REPLACE``.
+        replace_where: ``REPLACE WHERE``, with a condition on the rows that are replaced.
+        replace_on: ``REPLACE ON``, with a condition on these and the new rows.
+        replace_using: columns of ``REPLACE USING``.
     """
 
     query: Span
@@ -229,7 +242,16 @@ class Insert(Named):
     columns: tuple[str, ...] | None = None
     by_name: bool = False
     with_clause: Span | None = None
+    alias: str | None = None
+    replace_where: bool = False
+    replace_on: bool = False
+    replace_using: tuple[str, ...] | None = None
     unsupported: tuple[str, ...] = ()
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether the new rows replace others (``REPLACE``)."""
+        return self.replace_where or self.replace_on or self.replace_using is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

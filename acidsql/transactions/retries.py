@@ -13,7 +13,7 @@ from typing import TypeVar
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.errors import WriteConflictError
+from acidsql.errors import TableReplacedError, WriteConflictError
 from acidsql.limits import limits
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
+_MOST_REPLACEMENTS = 5
 _given_up: ContextVar[threading.Event | None] = ContextVar("acidsql_given_up", default=None)
 
 
@@ -49,7 +50,8 @@ def run_again_after_conflicts(
     ``spark.acidsql.retries`` times, after a random pause whose upper bound doubles, and when it is
     its turn among the statements of this process that have lost on the same table. Other errors,
     such as an unknown outcome of the commit, end it. So does any error within a transaction of
-    several statements, whose snapshot stays the same.
+    several statements, whose snapshot stays the same. A statement that began while somebody
+    replaced a table, and has done nothing yet, is run again at once.
 
     Args:
         session: the session.
@@ -59,16 +61,21 @@ def run_again_after_conflicts(
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
         WriteConflictError: CONCURRENT_WRITE, of the last attempt.
+        TableReplacedError: TABLE_REPLACED, of the last of a few attempts.
     """
     if current_transaction(session) is not None:
         return attempt()
     given_up = _given_up.get() or threading.Event()
-    done = 0
+    done = replaced = 0
     lost_on: str | None = None
     while True:
         try:
             with turn_on(session, lost_on, given_up) if lost_on else nullcontext():
                 return attempt()
+        except TableReplacedError:
+            replaced += 1
+            if replaced > _MOST_REPLACEMENTS or not _may_run_again(frames):
+                raise
         except WriteConflictError as error:
             # Its partition stands after the table.
             lost_on = error.parameters.get("object", "").partition("/")[0] or None

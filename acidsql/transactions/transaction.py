@@ -249,6 +249,18 @@ def exclusive_lock(session: AcidSession, table: Table) -> Iterator[None]:
         opened.commit()
 
 
+def locked_definition(session: AcidSession, table: Table) -> Table:
+    """Return the definition of a table under a lock, before which it was looked up: somebody may
+    have replaced it meanwhile.
+
+    Raises:
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+    """
+    if not session.metastore.capabilities.replaces_tables:
+        return table
+    return session.metastore.table(table.database, table.name)
+
+
 def exclusive_request(table: Table) -> LockRequest:
     """Return the request for an EXCLUSIVE lock on a table."""
     return LockRequest(

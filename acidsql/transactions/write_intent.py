@@ -20,6 +20,8 @@ class WriteIntent:
         statement: statement with its whole text, for the history of the table.
         partition: values of the one partition that the statement writes to; None locks the table.
         overwrite: whether the rows replace all that was there; they become a base.
+        replaces_table: whether the commit gives the table another definition, with other
+            partitions: the change is one of the whole table.
     """
 
     table: Table
@@ -28,13 +30,14 @@ class WriteIntent:
     statement: RecordedStatement
     partition: tuple[str, ...] | None = None
     overwrite: bool = False
+    replaces_table: bool = False
 
     @property
     def names_partitions_late(self) -> bool:
         """Whether the partitions are known only when rows have been written (dynamic
         partitions).
         """
-        changes_rows = self.operation is not Operation.SELECT
+        changes_rows = self.operation is not Operation.SELECT and not self.replaces_table
         return changes_rows and bool(self.table.partition_columns) and self.partition is None
 
     @property
@@ -54,7 +57,9 @@ class WriteIntent:
             partition=name,
             type=self.lock,
             operation=self.operation,
-            dynamic_partitions=self.names_partitions_late,
+            # Those of a replaced table are named never: it has written nothing to the old ones.
+            dynamic_partitions=self.names_partitions_late
+            or (self.replaces_table and bool(table.partition_columns)),
         )
 
 
@@ -78,6 +83,20 @@ def insert_intent(
         statement=statement,
         partition=partition,
         overwrite=overwrite,
+    )
+
+
+def replace_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
+    """Build the intent of a statement that gives a table other columns or another layout, with
+    other rows. It locks as INSERT OVERWRITE does, and conflicts with all changes of rows.
+    """
+    return WriteIntent(
+        table=table,
+        operation=Operation.UPDATE,
+        lock=LockType.EXCLUSIVE,
+        statement=statement,
+        overwrite=True,
+        replaces_table=True,
     )
 
 

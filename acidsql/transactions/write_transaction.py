@@ -17,6 +17,7 @@ from acidsql.metastore.changes import (
     CatalogChange,
     RecordCounts,
     RecordWrites,
+    ReplaceTable,
     ShowTable,
 )
 from acidsql.metastore.history import WriteCounts
@@ -24,13 +25,13 @@ from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.settings import Isolation
-from acidsql.session.table_owner import check_partition
+from acidsql.session.table_owner import check_owner, check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory, UnwrittenFile, write_files
 from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
 from acidsql.storage.staging_place import StagingPlace, delete_staging, staging_place
-from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.storage.sync import Unsynced, make_directory, sync_all
 from acidsql.transactions import added_partitions
 from acidsql.transactions.begin import OpenedTransaction, begin
 from acidsql.transactions.comparison import Watch, comparison, deleted_rows
@@ -112,6 +113,25 @@ class WriteTransaction:
     def txn_id(self) -> int:
         """Transaction id."""
         return self.transaction.txn_id
+
+    def replace_table(self, table: Table) -> None:
+        """Write to another definition of the table from now on, which the commit puts in the place
+        of the present one; its directory is made.
+
+        Args:
+            table: the definition, without partitions; its directory does not exist yet.
+        """
+        session = self.session
+        owner = session.metastore.table_owner(table.database, table.name)
+        assert owner is not None  # a metastore that replaces tables has ids for them
+        session.metastore.delete_if_aborted(self.txn_id, table.location)
+        make_directory(session.files, table.location)
+        check_owner(session, table)
+        change = ReplaceTable(before=self.table, after=table, table_id=owner.table_id)
+        self.changes.append(change)
+        self.table = table
+        self.staging = staging_place(session.files, table.location, self.txn_id)
+        self.unsynced = Unsynced(root=table.location)
 
     def target(self, statement_id: int) -> Target:
         """Return the destination of the rows of one statement id of the statement.
@@ -293,6 +313,8 @@ class WriteTransaction:
             return
         self._known.update(self._written.partitions)
         wanted = [values for values in places if values not in self._known]
+        if self.intent.replaces_table:
+            return  # those of the metastore are the old definition's
         if wanted:
             found = self.session.metastore.partitions(table.database, table.name, wanted)
             self._known.update({p.values: p for p in found})

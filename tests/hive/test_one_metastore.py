@@ -63,6 +63,24 @@ def test_what_we_make_is_hives_too(ours: Ours, hive: Hive, t: str) -> None:
     assert ours.session.metastore.find_table("default", t) is None
 
 
+def test_hive_reads_what_we_replace(ours: Ours, hive: Hive, t: str) -> None:
+    ours.sql(f"CREATE TABLE {t} (id INT, v STRING) PARTITIONED BY (p INT) {ACID}")
+    hive.run(f"INSERT INTO {t} PARTITION (p = 1) VALUES (1, 'a'), (2, 'b')")
+    ours.sql(f"INSERT INTO {t} VALUES (3, 'c', 2)")
+    ours.sql(
+        f"CREATE OR REPLACE TABLE {t} PARTITIONED BY (p) COMMENT 'new' AS "
+        f"SELECT id, upper(v) AS v, p FROM {t} WHERE p = 1"
+    )
+    assert rows(hive, f"SELECT id, v, p FROM {t}") == [("1", "A", "1"), ("2", "B", "1")]
+    hive.run(f"UPDATE {t} SET v = 'hive' WHERE id = 1")
+    ours.sql(f"INSERT INTO {t} REPLACE WHERE id > 1 VALUES (4, 'd', 1), (5, 'e', 2)")
+    ours.sql(f"INSERT INTO {t} REPLACE USING (id) SELECT 5 AS id, 'E' AS v, 3 AS p")
+    found = [("1", "hive", "1"), ("4", "d", "1"), ("5", "E", "3")]
+    assert rows(hive, f"SELECT id, v, p FROM {t}") == found
+    hive.run(f"DELETE FROM {t} WHERE id = 4")
+    assert ours.sql(f"SELECT id, v, p FROM {t}") == [(1, "hive", 1), (5, "E", 3)]
+
+
 def test_what_hive_makes_is_ours_too(ours: Ours, hive: Hive, t: str) -> None:
     hive.run(f"CREATE DATABASE db_{t}")
     name = f"db_{t}.{t}"

@@ -65,7 +65,7 @@ def test_write_to_overwrites_partitions(on: Lab) -> None:
     assert on.rows(t) == [(30, 3), (40, 4)]
 
 
-def test_write_to_makes_transactional_tables_and_replaces_none(on: Lab) -> None:
+def test_write_to_makes_transactional_tables_and_replaces_them(on: Lab) -> None:
     rows = frame(on, "id int, p int", (1, 1), (2, 2))
     new = "enabled_created"
 
@@ -78,14 +78,18 @@ def test_write_to_makes_transactional_tables_and_replaces_none(on: Lab) -> None:
     before = on.state(new)
     for write, expected in (
         (writer().create, "TABLE_OR_VIEW_ALREADY_EXISTS"),
-        (writer().replace, "UNSUPPORTED_FEATURE.REPLACE_TABLE"),
-        (writer().createOrReplace, "UNSUPPORTED_FEATURE.REPLACE_TABLE"),
         (rows.writeTo(new).using("parquet").createOrReplace, "UNSUPPORTED_FEATURE.REPLACE_TABLE"),
         (writer().option("mergeSchema", "true").append, "UNSUPPORTED_FEATURE.WRITE_OPTION"),
     ):
         assert refused(write) == expected
     assert on.state(new) == before
+    on.spark.table(new).select("p").writeTo(new).createOrReplace()
+    assert on.rows(new) == [(1,), (2,)]
+    writer().partitionedBy("id").replace()
+    assert on.rows(new) == [(1, 1), (2, 2)]
+    assert on.sql(f"SHOW PARTITIONS {new}") == [("id=1",), ("id=2",)]
     on.sql(f"DROP TABLE {new}")
+    assert refused(rows.writeTo(new).using("acidsql").replace) == "TABLE_OR_VIEW_NOT_FOUND"
     assert refused(writer().partitionedBy(F.bucket(2, "id")).create) == (
         "UNSUPPORTED_FEATURE.PARTITION_TRANSFORM"
     )

@@ -47,9 +47,17 @@ def _create(clause: str, columns: str = "(id int)") -> str:
 # A case for each row of the tables in docs/limits.md, by the row's first cell.
 _LIMITS = {
     "`CREATE EXTERNAL TABLE`": _features(EXTERNAL=f"CREATE EXTERNAL TABLE bad2 (id int) {ACID}"),
-    "`CREATE OR REPLACE TABLE`, `REPLACE TABLE`": _features(
-        OR_REPLACE=f"CREATE OR REPLACE TABLE bad2 (id int) {ACID}",
-        REPLACE_TABLE=f"REPLACE TABLE bad2 (id int) {ACID}",
+    "`CREATE OR REPLACE TABLE` and `REPLACE TABLE` with `CLONE` or `LIKE`; the first with "
+    "`IF NOT EXISTS`": _features(
+        OR_REPLACE=(
+            "CREATE OR REPLACE TABLE bad2 CLONE bad",
+            "CREATE OR REPLACE TABLE bad2 LIKE bad",
+            f"CREATE OR REPLACE TABLE IF NOT EXISTS bad (id int) {ACID}",
+        ),
+        REPLACE_TABLE=("REPLACE TABLE bad CLONE bad_parts", "REPLACE TABLE bad LIKE bad_parts"),
+    ),
+    "`CREATE OR REPLACE TABLE` with the `LOCATION` of another place than the table's": _features(
+        REPLACE_LOCATION=f"CREATE OR REPLACE TABLE bad (id int) LOCATION '/elsewhere' {ACID}",
     ),
     "`SHALLOW CLONE`": _features(SHALLOW_CLONE="CREATE TABLE bad2 SHALLOW CLONE bad"),
     "`CLONE` of an insert-only table": _features(
@@ -153,10 +161,11 @@ _LIMITS = {
         WITH_SERDEPROPERTIES=_create("WITH SERDEPROPERTIES ('a'='b')"),
         DEFAULT_COLLATION=_create("DEFAULT COLLATION UNICODE"),
     ),
-    "`INSERT … REPLACE WHERE`, `REPLACE ON`, `REPLACE USING`": _features(
-        INSERT_REPLACE_WHERE="INSERT INTO bad REPLACE WHERE id = 1 SELECT * FROM bad",
-        INSERT_REPLACE_ON="INSERT INTO bad AS t REPLACE ON t.id = 1 SELECT * FROM bad",
-        INSERT_REPLACE_USING="INSERT INTO bad REPLACE USING (id) SELECT * FROM bad",
+    "subqueries, and `row__id`, in the condition of `INSERT … REPLACE WHERE`": _features(
+        REPLACE_WHERE=(
+            "INSERT INTO bad REPLACE WHERE id IN (SELECT 1) SELECT * FROM bad",
+            "INSERT INTO bad REPLACE WHERE row__id.writeid = 1 SELECT * FROM bad",
+        )
     ),
     "`INSERT WITH SCHEMA EVOLUTION`, `INSERT … WITH (options)`": _features(
         INSERT_WITH_SCHEMA_EVOLUTION="INSERT WITH SCHEMA EVOLUTION INTO bad SELECT * FROM bad",

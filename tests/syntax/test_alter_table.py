@@ -180,7 +180,7 @@ COLUMNS = [
         {**CHANGE, "without_default": True},
     ),
     ("ALTER TABLE «t» ALTER COLUMN a FIRST", ChangeColumn, {**CHANGE, "moved": True}),
-    ("ALTER TABLE «t» ALTER COLUMN a AFTER b", ChangeColumn, {**CHANGE, "moved": True}),
+    ("ALTER TABLE «t» ALTER COLUMN a AFTER b", ChangeColumn, {**CHANGE, "moved": ("b",)}),
 ]
 
 

@@ -45,7 +45,7 @@ CLONES: list[tuple[str, dict[str, Any]]] = [
             "name": ("c",),
             "cloned": ("t",),
             "as_of": VersionSpec(version="txn 17"),
-            "unsupported": ("REPLACE TABLE",),
+            "replace_table": True,
         },
     ),
     ("CREATE TABLE «clone» CLONE clone", {"name": ("clone",), "cloned": ("clone",)}),

@@ -124,7 +124,7 @@ CREATE_TABLE = [
     ),
     (
         "REPLACE TABLE «t» STORED BY 'h' TBLPROPERTIES (transactional=true)",
-        {**T, "properties": TRANSACTIONAL, "unsupported": ("REPLACE TABLE", "STORED BY")},
+        {**T, "properties": TRANSACTIONAL, "replace_table": True, "unsupported": ("STORED BY",)},
     ),
 ]
 

@@ -76,22 +76,50 @@ INSERT = [
             "INSERT WITH SCHEMA EVOLUTION INTO «t» WITH ('a'='b') REPLACE WHERE "
             "[[query|a = 1 SELECT 1]]"
         ),
-        {**T, "unsupported": ("WITH SCHEMA EVOLUTION", "OPTIONS", "REPLACE WHERE")},
+        {**T, "unsupported": ("WITH SCHEMA EVOLUTION", "OPTIONS"), "replace_where": True},
+    ),
+    (
+        "INSERT INTO TABLE «t» BY NAME REPLACE WHERE [[query|a = 1 VALUES (1)]]",
+        {**T, "by_name": True, "replace_where": True},
+    ),
+    (
+        "INSERT INTO «t» (a, b) REPLACE WHERE [[query|a IS DISTINCT FROM 1 TABLE s]]",
+        {**T, "columns": ("a", "b"), "replace_where": True},
     ),
     (
         "INSERT INTO «t» AS x REPLACE ON [[query|x.a = 1 SELECT 1]]",
-        {**T, "unsupported": ("REPLACE ON",)},
+        {**T, "alias": "x", "replace_on": True},
     ),
     (
-        "INSERT INTO «t» REPLACE USING [[query|(a) SELECT 1]]",
-        {**T, "unsupported": ("REPLACE USING",)},
+        "INSERT INTO «t» `the x` BY NAME REPLACE ON [[query|(a = b) (SELECT 1) AS s]]",
+        {**T, "alias": "the x", "by_name": True, "replace_on": True},
     ),
+    (
+        "INSERT INTO «t» REPLACE USING (a, `b c`) [[query|SELECT 1]]",
+        {**T, "replace_using": ("a", "b c")},
+    ),
+    (
+        "INSERT INTO «t» y (a) REPLACE USING (a) [[query|(SELECT 1)]]",
+        {**T, "alias": "y", "columns": ("a",), "replace_using": ("a",)},
+    ),
+    ("INSERT INTO «replace» [[query|SELECT 1]]", {"name": ("replace",)}),
 ]
 
 
 @pytest.mark.parametrize(("marked", "fields"), INSERT)
 def test_insert(check: Check, marked: str, fields: dict[str, Any]) -> None:
     check(marked, Insert, fields)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT OVERWRITE t REPLACE WHERE a = 1 SELECT 1",
+        "INSERT INTO t PARTITION (p = 1) REPLACE WHERE a = 1 SELECT 1",
+    ],
+)
+def test_what_no_replacement_has_is_left_for_spark_to_refuse(text: str) -> None:
+    assert parse(text) is None
 
 
 DML = [

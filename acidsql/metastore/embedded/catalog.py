@@ -76,6 +76,30 @@ def alter_table(connection: sqlite3.Connection, table: Table) -> None:
         history_limits.record(connection, owner, LimitedBy.LOCATION)
 
 
+def replace_table(connection: sqlite3.Connection, txn_id: int, table: Table) -> None:
+    """Give a table another definition and directory, without partitions (``ReplaceTable``).
+
+    Args:
+        txn_id: the transaction, which has a write id of the table.
+        table: the new definition.
+    """
+    owner = table_id(connection, table.database, table.name)
+    _check_place(connection, table.location, owner)
+    connection.execute(
+        f"UPDATE tables SET {', '.join(f'{c} = ?' for c in _DEFINED)}, replaced_by ="
+        " (SELECT write_id FROM write_ids WHERE write_ids.txn_id = ?"
+        " AND write_ids.table_id = tables.table_id) WHERE table_id = ?",
+        (*_definition(_as_kept(table)), txn_id, owner),
+    )
+    for name in _OF_PLACES:
+        connection.execute(f"DELETE FROM {name} WHERE table_id = ?", (owner,))
+    history_limits.record(connection, owner, LimitedBy.REPLACED)
+
+
+# Tables about the partitions of a table, and what is in their directories.
+_OF_PLACES = ("partitions", "statistics", "compaction_candidates", "cleaned_history")
+
+
 def _shape(table: Table) -> tuple[tuple[str, str], ...]:
     """Return the names and types of a table's columns, which the rows of all versions have."""
     return tuple((c.stored_name, c.type) for c in (*table.columns, *table.partition_columns))
@@ -274,4 +298,5 @@ def _table_of(row: sqlite3.Row) -> Table:
         num_buckets=row["num_buckets"],
         file_format=FileFormat(row["file_format"]),
         serde_properties=json.loads(row["serde_properties"]),
+        replaced_by=row["replaced_by"],
     )

@@ -20,27 +20,29 @@ from acidsql.metastore.changes import (
     RecordWrites,
     RenamePartition,
     RenameTable,
+    ReplaceTable,
     ShowTable,
 )
-from acidsql.metastore.embedded import catalog, databases, history_limits, offsets, statistics
+from acidsql.metastore.embedded import (
+    catalog,
+    databases,
+    file_operations,
+    history_limits,
+    offsets,
+    statistics,
+)
 from acidsql.metastore.embedded import partitions as embedded_partitions
 from acidsql.metastore.embedded.history_limits import LimitedBy
 
 
-def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
-    """Make one change; its file operations are in the journal.
+def apply(connection: sqlite3.Connection, txn_id: int, change: CatalogChange) -> None:
+    """Make one change of a transaction; its file operations are in the journal.
 
     Those of the history are made by ``history.record``.
     """
     match change:
-        case AlterTable(after=after):
-            catalog.alter_table(connection, after)
-        case RenameTable(table=table, database=database, name=name, location=location):
-            catalog.rename_table(connection, table.database, table.name, database, name, location)
-        case DropTable(table=table):
-            catalog.drop_table(connection, table.database, table.name)
-        case ShowTable(staged=staged, name=name):
-            catalog.show_table(connection, staged, name)
+        case AlterTable() | ReplaceTable() | RenameTable() | DropTable() | ShowTable():
+            _change_table(connection, txn_id, change)
         case DropDatabase(name=name):
             databases.drop_database(connection, name)
         case AddPartitions():
@@ -57,6 +59,25 @@ def apply(connection: sqlite3.Connection, change: CatalogChange) -> None:
             embedded_partitions.drop(connection, table.database, table.name, values)
         case DeleteLoadedFiles() | RecordCounts() | RecordCompaction():
             pass
+
+
+def _change_table(
+    connection: sqlite3.Connection,
+    txn_id: int,
+    change: AlterTable | ReplaceTable | RenameTable | DropTable | ShowTable,
+) -> None:
+    match change:
+        case AlterTable(after=after):
+            catalog.alter_table(connection, after)
+        case ReplaceTable(after=after):
+            catalog.replace_table(connection, txn_id, after)
+            file_operations.note_readers(connection, txn_id)
+        case RenameTable(table=table, database=database, name=name, location=location):
+            catalog.rename_table(connection, table.database, table.name, database, name, location)
+        case DropTable(table=table):
+            catalog.drop_table(connection, table.database, table.name)
+        case ShowTable(staged=staged, name=name):
+            catalog.show_table(connection, staged, name)
 
 
 def _add_partitions(connection: sqlite3.Connection, change: AddPartitions) -> None:

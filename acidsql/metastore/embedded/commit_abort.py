@@ -65,7 +65,7 @@ def commit(
         if isinstance(change, DropTable):
             dropped = catalog.table_id(connection, change.table.database, change.table.name)
             abort_users_of_dropped(connection, dropped, now, txn_id)
-        changes.apply(connection, change)
+        changes.apply(connection, txn_id, change)
         history.record(connection, txn_id, change, now)
     connection.execute(
         "UPDATE txns SET state = ?, commit_id = ?, ended = ? WHERE txn_id = ?",

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from acidsql.metastore.changes import FileOperation, LoadedFile, Move
-from acidsql.metastore.embedded.transactions import state_of
+from acidsql.metastore.embedded.transactions import highest_txn_id, lowest_open_txn_id, state_of
 from acidsql.metastore.model import TxnState
 
 
@@ -42,20 +42,47 @@ def enter(
 
 
 def of_ended(connection: sqlite3.Connection) -> tuple[JournalEntry, ...]:
-    """Return the operations of transactions that have ended, in the order of their entry."""
+    """Return the operations of transactions that have ended, in the order of their entry; those
+    that wait for readers are left out as long as there are any.
+    """
     rows = connection.execute(
         "SELECT operation_id, txn_id, outcome, operation FROM file_operations"
         " WHERE txn_id NOT IN (SELECT txn_id FROM txns WHERE state = ?) ORDER BY operation_id",
         (TxnState.OPEN.value,),
     ).fetchall()
-    return tuple(
+    entries = [
         JournalEntry(
             row["operation_id"],
             _operation_of(row["operation"]),
             state_of(connection, row["txn_id"]).value == row["outcome"],
         )
         for row in rows
+    ]
+    return tuple(entry for entry in entries if not _waits(connection, entry))
+
+
+def _waits(connection: sqlite3.Connection, entry: JournalEntry) -> bool:
+    """Return whether an operation has to wait for transactions that may read what it deletes."""
+    operation = entry.operation
+    if not entry.is_due or operation.readers_up_to < lowest_open_txn_id(connection):
+        return False
+    return _has_table(connection, operation.after_readers_of)
+
+
+def note_readers(connection: sqlite3.Connection, txn_id: int) -> None:
+    """Have the operations of a committing transaction that wait for readers wait for all
+    transactions that are open now.
+    """
+    connection.execute(
+        "UPDATE file_operations SET operation = json_set(operation, '$.readers_up_to', ?)"
+        " WHERE txn_id = ? AND json_extract(operation, '$.after_readers_of') > 0",
+        (highest_txn_id(connection), txn_id),
     )
+
+
+def _has_table(connection: sqlite3.Connection, table_id: int) -> bool:
+    found = connection.execute("SELECT 1 FROM tables WHERE table_id = ?", (table_id,)).fetchone()
+    return found is not None
 
 
 def remove(connection: sqlite3.Connection, operation_ids: Sequence[int]) -> None:
@@ -73,4 +100,6 @@ def _operation_of(text: str) -> FileOperation:
         moves=tuple(Move(**move) for move in read["moves"]),
         loaded=tuple(LoadedFile(**loaded) for loaded in read["loaded"]),
         emptied=tuple(read.get("emptied", ())),  # younger than the first files
+        after_readers_of=read.get("after_readers_of", 0),
+        readers_up_to=read.get("readers_up_to", 0),
     )

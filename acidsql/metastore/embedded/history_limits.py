@@ -12,6 +12,7 @@ class LimitedBy(StrEnum):
     COLUMNS = "columns"
     PARTITIONS = "partitions"
     LOCATION = "location"
+    REPLACED = "replaced"
 
 
 def record(connection: sqlite3.Connection, table_id: int, reason: LimitedBy) -> None:

@@ -312,6 +312,12 @@ _VERSION_7 = (
     "CREATE INDEX history_readers_by_table ON history_readers (table_id)",
 )
 
+_VERSION_8 = (
+    # Write id of the transaction that gave the table this definition and directory, in place of
+    # others (CREATE OR REPLACE TABLE); 0: none has.
+    "ALTER TABLE tables ADD COLUMN replaced_by INTEGER NOT NULL DEFAULT 0",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -320,6 +326,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_5,
     _VERSION_6,
     _VERSION_7,
+    _VERSION_8,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -61,6 +61,7 @@ _CAPABILITIES = Capabilities(
     readers_know_zstd=True,
     queues_cleanups=True,
     compares_rows=True,
+    replaces_tables=True,
 )
 
 
@@ -128,6 +129,11 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         # Together: undoing it must never delete the directory of a table that came first.
         self._journal.enter([undo], TxnState.ABORTED, create)
         return staged
+
+    def delete_if_aborted(self, txn_id: int, location: str) -> None:
+        self._journal.check_free([location])
+        undo = moving(txn_id, location.rpartition("/")[0], [Move(source=location)])
+        self._journal.enter([undo], TxnState.ABORTED)
 
     def drop_table(self, database: str, name: str) -> None:
         """See ``Metastore``; aborts open transactions that have a write id of the table or wait for

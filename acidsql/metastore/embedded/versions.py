@@ -41,6 +41,7 @@ _WHY = {
     LimitedBy.COLUMNS: "its columns were changed later",
     LimitedBy.PARTITIONS: "a partition was dropped, renamed, moved or found later",
     LimitedBy.LOCATION: "the table was moved to another place later",
+    LimitedBy.REPLACED: "the table was replaced by one with other columns or another layout later",
 }
 
 

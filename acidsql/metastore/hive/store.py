@@ -73,6 +73,7 @@ _CAPABILITIES = Capabilities(
     readers_know_zstd=False,
     queues_cleanups=False,
     compares_rows=False,
+    replaces_tables=False,
 )
 
 
@@ -134,6 +135,9 @@ class HiveMetastore(CatalogStore):
         if highest_write_id:
             self.seed_write_id(table.database, table.name, write_id)
         return table
+
+    def delete_if_aborted(self, txn_id: int, location: str) -> None:
+        """See ``Metastore``; it does nothing."""
 
     def convert_table(self, plain: PlainTable) -> None:
         """See ``Metastore``; the server checks the names of the files too."""

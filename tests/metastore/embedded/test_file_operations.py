@@ -24,12 +24,13 @@ from acidsql.metastore.changes import (
     LoadedFile,
     RenamePartition,
     RenameTable,
+    ReplaceTable,
     ShowTable,
     file_operations,
 )
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.store import EmbeddedMetastore
-from acidsql.metastore.model import Column, Partition, Table
+from acidsql.metastore.model import Column, Partition, Table, TxnType
 from tests.metastore.exclusive import lock_table
 from tests.metastore.local_files import LocalFiles
 
@@ -162,14 +163,31 @@ def create_as_select(world: World, metastore: EmbeddedMetastore) -> None:
     metastore.commit_txn(txn_id)
 
 
+def replace_table(world: World, metastore: EmbeddedMetastore) -> int:
+    txn_id = metastore.open_txn("ann", "host")
+    lock_table(metastore, txn_id, world.table)
+    metastore.allocate_write_id(txn_id, "db", "t")
+    new = replace(world.table, partition_columns=(), location=world.uri("db/t_new"))
+    metastore.delete_if_aborted(txn_id, new.location)
+    world.write("db/t_new/base_1/bucket_0")
+    table_id = metastore.table_owner("db", "t").table_id
+    metastore.prepare_commit(
+        txn_id, [ReplaceTable(before=world.table, after=new, table_id=table_id)]
+    )
+    metastore.commit_txn(txn_id)
+    return txn_id
+
+
 def act(world: World, metastore: EmbeddedMetastore, kind: str) -> None:
     if kind == "create as select":
         create_as_select(world, metastore)
+    elif kind == "replace table":
+        replace_table(world, metastore)
     else:
         change(world, metastore, kind)
 
 
-KINDS = [*CHANGES, "create as select"]
+KINDS = [*CHANGES, "create as select", "replace table"]
 # What a process does to the world outside of it, before and after which it may end.
 STEPS = [
     (LocalFiles, "move"),
@@ -306,6 +324,34 @@ def test_a_transaction_that_was_aborted_changes_nothing(world: World) -> None:
                 metastore.commit_txn(late)
         assert world.state() == before
         assert world.leftovers() == []
+
+
+def test_a_replaced_directory_stays_as_long_as_somebody_may_read_it(world: World) -> None:
+    with world.process() as metastore:
+        older = metastore.open_txn("ann", "host", TxnType.READ_ONLY)
+        replace_table(world, metastore)
+        younger = metastore.open_txn("ann", "host", TxnType.READ_ONLY)
+        table = metastore.table("db", "t")
+        assert (table.location, table.replaced_by) == (world.uri("db/t_new"), 1)
+        assert metastore.partitions("db", "t") == ()
+        assert (world.root / "db/t").exists()
+        metastore.commit_txn(older)
+        metastore.table("db", "t")
+        assert not (world.root / "db/t").exists()
+        metastore.commit_txn(younger)
+    assert world.leftovers() == []
+
+
+def test_a_replaced_directory_does_not_outlive_its_table(world: World) -> None:
+    with world.process() as metastore:
+        metastore.open_txn("ann", "host", TxnType.READ_ONLY)
+        replace_table(world, metastore)
+        txn_id = metastore.open_txn("ann", "host")
+        metastore.prepare_commit(txn_id, [DropTable(table=metastore.table("db", "t"))])
+        metastore.commit_txn(txn_id)
+        assert not (world.root / "db/t").exists()
+        assert not (world.root / "db/t_new").exists()
+    assert world.leftovers() == []
 
 
 def test_a_file_that_was_written_again_after_it_was_loaded_stays(world: World) -> None:

@@ -341,3 +341,42 @@ def test_copies(client: Callable[[str], Client], tmp_path: Path, version: str) -
     assert other.sql("SELECT * FROM imported") == [(1, "a", 1), (2, "B", 1)]
     deleted = acidsql.table(ann.spark, "original", deleted_rows=True).where("row__is__deleted")
     assert sorted((row.id, row.v) for row in deleted.collect()) == [(2, "b"), (3, "c")]
+
+
+@pytest.mark.sample("4.1.0")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_replacements(client: Callable[[str], Client], version: str) -> None:
+    ann, bob = client(version), client(version)
+    ann.sql(f"CREATE TABLE t (id INT, v STRING) PARTITIONED BY (p INT) COMMENT 'old' {ACID}")
+    ann.sql("INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 2)")
+    held = acidsql.sql(bob.spark, "SELECT * FROM t")
+    assert ann.sql(
+        "CREATE OR REPLACE TABLE t PARTITIONED BY (p) COMMENT 'new' USING acidsql AS "
+        "SELECT id, upper(v) AS v, p FROM t WHERE p = 2"
+    ) == [(2, 2)]
+    assert bob.sql("SELECT * FROM t") == [(2, "B", 2), (3, "C", 2)]
+    assert len(held.collect()) == 3
+    assert ("comment", "new") in bob.sql("SHOW TBLPROPERTIES t")
+    before = bob.sql("SELECT *, row__id FROM t")
+    for text in (
+        "CREATE OR REPLACE TABLE t PARTITIONED BY (p) AS SELECT v, id, p FROM t",
+        "CREATE OR REPLACE TABLE t AS SELECT id, v FROM t",
+        "REPLACE TABLE t (id INT, v STRING, more INT) PARTITIONED BY (p INT) USING acidsql",
+    ):
+        with pytest.raises(AcidAnalysisError) as caught:
+            ann.sql(text)
+        assert caught.value.condition == "UNSUPPORTED_FEATURE.REPLACE_LAYOUT"
+    assert bob.sql("SELECT *, row__id FROM t") == before
+    assert ann.sql("INSERT INTO t REPLACE WHERE id > 2 VALUES (4, 'd', 2), (5, 'e', 1)") == [
+        (3, 1, 2)
+    ]
+    with pytest.raises(AcidAnalysisError) as caught:
+        ann.sql("INSERT INTO t REPLACE WHERE id > 2 VALUES (1, 'x', 2)")
+    assert caught.value.condition == "REPLACE_WHERE_MISMATCH"
+    ann.sql("INSERT INTO t REPLACE USING (id, p) SELECT 5 AS id, 'E' AS v, 1 AS p")
+    ann.sql("INSERT INTO t AS o REPLACE ON o.id = n.key (SELECT 2 AS key, 'moved', 3) AS n")
+    expected = [(2, "moved", 3), (4, "d", 2), (5, "E", 1)]
+    assert bob.sql("SELECT * FROM t") == expected
+    ann.sql("CREATE OR REPLACE TABLE t (id INT, v STRING) PARTITIONED BY (p INT)")
+    assert bob.sql("SELECT * FROM t") == []
+    assert ann.session.metastore.locks() == ()
