@@ -44,6 +44,13 @@ from acidsql.bridge.conditions import (
 )
 from acidsql.bridge.connect_server import ConnectServer, start_connect_server
 from acidsql.bridge.current_values import CurrentValues
+from acidsql.bridge.evolving import (
+    MergeSource,
+    insert_source,
+    merge_source,
+    with_columns_in_order,
+    without_stars,
+)
 from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.gateway import send_answers_at_once
 from acidsql.bridge.hadoop import (
@@ -175,6 +182,7 @@ from acidsql.bridge.sorted_arrays import position_of_text
 from acidsql.bridge.source_scans import plan_source_scans
 from acidsql.bridge.spark_versions import TRIED, warn_if_untried
 from acidsql.bridge.sql_text import (
+    NewField,
     alias_of,
     check_expression,
     column_sql,
@@ -265,7 +273,9 @@ __all__ = [
     "Layout",
     "LogicalPlan",
     "MergePlan",
+    "MergeSource",
     "NamedColumns",
+    "NewField",
     "PlanNode",
     "PlanOutline",
     "Planner",
@@ -345,6 +355,7 @@ __all__ = [
     "input_bytes",
     "insert_into_files",
     "insert_query",
+    "insert_source",
     "is_deterministic",
     "is_directory",
     "is_observed_once",
@@ -370,6 +381,7 @@ __all__ = [
     "merge_join",
     "merge_pieces",
     "merge_query",
+    "merge_source",
     "merge_with_broadcast_source",
     "murmur_hash",
     "named_columns",
@@ -448,9 +460,11 @@ __all__ = [
     "warn_if_untried",
     "with_attributes",
     "with_attributes_of",
+    "with_columns_in_order",
     "with_left",
     "without_conditions",
     "without_plans",
+    "without_stars",
     "write_bucket_files",
     "write_bytes",
     "written_by",

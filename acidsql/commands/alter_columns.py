@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.definitions import check_columns, check_local_times
+from acidsql.commands.evolved_columns import with_field
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
@@ -38,11 +40,34 @@ Columns = tuple[Column, ...]
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
-    """Run ADD COLUMNS: existing rows have NULL in the new columns."""
-    added = _parsed(session, statement.columns.of(statement.text))
+    """Run ADD COLUMNS: existing rows have NULL in the new columns, and in new fields of structs."""
+    given = bridge.parse_new_columns(session.spark, statement.columns.of(statement.text))
+    added = columns_of(session.spark, given.columns)
     _check_new(added)
+
+    def extended(old: Columns) -> Columns:
+        for new in given.fields:
+            place = _position(session, table, old, new.path[:1])
+            old = _with(old, place, _with_field(session, table, old[place], new))
+        return (*old, *added)
+
     source = RecordedStatement(operation="ADD COLUMNS", text=statement.text)
-    return _alter(session, table, source, lambda old: (*old, *added), cascade=statement.cascade)
+    return _alter(session, table, source, extended, cascade=statement.cascade)
+
+
+def _with_field(session: AcidSession, table: Table, column: Column, new: bridge.NewField) -> Column:
+    """Return a column with a new field at the end of a struct in it."""
+    spark = session.spark
+    grown = with_field(bridge.parse_type(spark, column.type), new.path[1:], new.field)
+    if grown is None:
+        raise AcidAnalysisError(
+            "COLUMN_NOT_FOUND",
+            f"{'.'.join(new.path)} of {table.full_name} is no struct that a field could be added "
+            f"to: the column {column.name} is {column.type}",
+            {"colName": quoted_name(new.path)},
+        )
+    (checked,) = columns_of(spark, StructType([StructField(column.name, grown)]))
+    return replace(column, type=checked.type)
 
 
 def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumns) -> DataFrame:
@@ -120,22 +145,10 @@ def _alter(
 
     Without ``cascade`` the partitions keep their columns, as in Hive.
     """
-
-    def altered(old: Table) -> Columns:
-        columns = alter(old.columns)
-        _check_by_name(old, columns)
-        check_columns(session, columns, old.partition_columns)
-        check_local_times(replace(old, columns=columns))
-        session.metastore.check_table(replace(old, columns=columns))
-        return columns
-
-    altered(table)  # what is refused takes no write id
+    altered(session, table, alter(table.columns))  # what is refused takes no write id
     with write_transaction(session, alter_intent(table, source)) as transaction:
         old = transaction.table
-        columns = altered(old)
-        names = {o.name: n.name for o, n in zip(old.columns, columns, strict=False)}
-        buckets = tuple(names[name] for name in old.bucket_columns)
-        new = replace(old, columns=columns, bucket_columns=buckets)
+        new = altered(session, old, alter(old.columns))
         _check_no_nulls(transaction, new.columns)
         partitions = transaction.partitions() if old.partition_columns else ()
         own = tuple(
@@ -148,9 +161,38 @@ def _alter(
     return result.nothing(session.spark)
 
 
+def altered(session: AcidSession, table: Table, columns: Columns) -> Table:
+    """Return a table with other columns.
+
+    Args:
+        session: the session.
+        table: the table.
+        columns: each in the place of the one at its position; others are new.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_COLUMNS; what ``check_columns`` and
+            ``Metastore.check_table`` raise.
+    """
+    _check_by_name(table, columns)
+    check_columns(session, columns, table.partition_columns)
+    names = {o.name: n.name for o, n in zip(table.columns, columns, strict=False)}
+    buckets = tuple(names[name] for name in table.bucket_columns)
+    new = replace(table, columns=columns, bucket_columns=buckets)
+    check_local_times(new)
+    session.metastore.check_table(new)
+    return new
+
+
 def _parsed(session: AcidSession, text: str) -> Columns:
     """Parse column definitions."""
-    return columns_of(session.spark, bridge.parse_new_columns(session.spark, text))
+    parsed = bridge.parse_new_columns(session.spark, text)
+    if parsed.fields:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+            f"{'.'.join(parsed.fields[0].path)} is a column with fields, which keep their names "
+            "and types: ADD COLUMN adds fields at the end",
+        )
+    return columns_of(session.spark, parsed.columns)
 
 
 def _check_new(columns: Sequence[Column]) -> None:
@@ -175,7 +217,8 @@ def _position(session: AcidSession, table: Table, columns: Columns, name: Name) 
     if len(name) > 1:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.NESTED_COLUMN",
-            f"{'.'.join(name)} is a field of a struct, whose type cannot change: name a column",
+            f"{'.'.join(name)} is a field of a struct, which keeps its name and type: name a "
+            "column; ADD COLUMN adds fields at the end of a struct",
         )
     key = name_key(session.spark)
     names = [key(c.name) for c in columns]
@@ -224,6 +267,22 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
 
     NOT NULL, default and comment stay where the definition has none.
     """
+    is_other = refuse_other_type(session, table, old, given)
+    return Column(
+        name=given.name,
+        type=given.type if is_other else old.type,
+        nullable=old.nullable and given.nullable,
+        default=given.default or old.default,
+        comment=given.comment if given.comment is not None else old.comment,
+    )
+
+
+def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Column) -> bool:
+    """Return whether a definition of a column has another type, as which its files can be read.
+
+    Raises:
+        AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN.
+    """
     before, after = (bridge.parse_type(session.spark, c.type) for c in (old, given))
     if not convertible(before, after):
         raise AcidAnalysisError(
@@ -237,13 +296,7 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
             f"column {old.name} of {table.full_name} is in CLUSTERED BY, and another type has "
             "other hash codes: keep its type",
         )
-    return Column(
-        name=given.name,
-        type=given.type if before != after else old.type,
-        nullable=old.nullable and given.nullable,
-        default=given.default or old.default,
-        comment=given.comment if given.comment is not None else old.comment,
-    )
+    return bool(before != after)
 
 
 def _check_by_name(table: Table, columns: Columns) -> None:

@@ -54,16 +54,25 @@ class NewTable:
 
 
 def append(
-    session: AcidSession, table: Table, frame: DataFrame, *, by_name: bool = True
+    session: AcidSession,
+    table: Table,
+    frame: DataFrame,
+    *,
+    by_name: bool = True,
+    merges_schema: bool = False,
 ) -> DataFrame:
     """Run INSERT INTO with the rows of a DataFrame; return one row of counts.
 
     Args:
         by_name: whether columns are matched by name, as in INSERT … BY NAME, or by position.
+        merges_schema: whether the table gets the columns that the DataFrame has besides, as by
+            WITH SCHEMA EVOLUTION.
     """
 
     def attempt() -> DataFrame:
-        with _insert_of(session, table, frame, "INTO", by_name=by_name) as statement:
+        with _insert_of(
+            session, table, frame, "INTO", by_name=by_name, merges_schema=merges_schema
+        ) as statement:
             return insert(session, table, statement, of_frame=True)
 
     return run_again_after_conflicts(session, attempt, [frame])
@@ -82,6 +91,7 @@ def overwrite(
     partitions: Mapping[str, object] | None = None,
     mode: str | None = None,
     by_name: bool = True,
+    merges_schema: bool = False,
 ) -> DataFrame:
     """Run INSERT OVERWRITE of a table, or of some of its partitions; return one row of counts.
 
@@ -91,6 +101,7 @@ def overwrite(
         mode: ``static`` replaces all partitions (of ``partitions``), ``dynamic`` those that get
             rows; None uses the session's setting, as INSERT OVERWRITE does.
         by_name: see ``append``.
+        merges_schema: see ``append``.
 
     Raises:
         AcidAnalysisError: INVALID_PARTITION_OVERWRITE_MODE, NON_PARTITION_COLUMN,
@@ -103,7 +114,13 @@ def overwrite(
 
     def attempt() -> DataFrame:
         with _insert_of(
-            session, table, frame, "OVERWRITE", by_name=by_name, partitions=partitions
+            session,
+            table,
+            frame,
+            "OVERWRITE",
+            by_name=by_name,
+            partitions=partitions,
+            merges_schema=merges_schema,
         ) as statement:
             return insert(session, table, statement, mode, of_frame=True)
 
@@ -191,6 +208,7 @@ def _insert_of(
     *,
     by_name: bool,
     partitions: Mapping[str, object] | None = None,
+    merges_schema: bool = False,
 ) -> Iterator[Insert]:
     """Build the INSERT of a DataFrame, which can be run in the block.
 
@@ -204,7 +222,10 @@ def _insert_of(
     values = [(name, bridge.literal_sql(session.spark, value)) for name, value in given.items()]
     with _temporary_view(session, placed) as view:
         matched = "BY NAME " if by_name else ""
-        statement = parse(f"INSERT {kind} TABLE {_quoted(table)} {matched}SELECT * FROM {view}")
+        evolving = "WITH SCHEMA EVOLUTION " if merges_schema else ""
+        statement = parse(
+            f"INSERT {evolving}{kind} TABLE {_quoted(table)} {matched}SELECT * FROM {view}"
+        )
         assert isinstance(statement, Insert)
         yield replace(statement, partition=PartitionSpec(values=tuple(values)) if values else None)
 
@@ -253,8 +274,10 @@ def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> Da
 
 def _by_position(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
     """Insert partition values at their positions among the last columns of a DataFrame."""
-    renamed = bridge.renamed(frame, [f"c{i}" for i in range(len(frame.columns))])  # never ambiguous
     number = len(table.columns)
+    known = number + len(table.partition_columns) - len(values)
+    names = [f"c{i}" for i in range(len(frame.columns))]  # never ambiguous
+    renamed = bridge.renamed(frame, [*names[:known], *frame.columns[known:]])
     rest = iter(renamed.columns[number:])
     partitions = [
         values[c.name].alias(f"p{i}") if c.name in values else next(rest, None)

@@ -197,12 +197,13 @@ def _insert_into(
     session: AcidSession, table: Table, frame: DataFrame, settings: WriterSettings
 ) -> None:
     check_insert(settings, table)
+    merges = settings.merges_schema
     if settings.mode == "overwrite":
         # None is the mode of INSERT OVERWRITE.
         mode = settings.overwrite_mode
-        write_frame.overwrite(session, table, frame, mode=mode, by_name=False)
+        write_frame.overwrite(session, table, frame, mode=mode, by_name=False, merges_schema=merges)
     else:
-        write_frame.append(session, table, frame, by_name=False)
+        write_frame.append(session, table, frame, by_name=False, merges_schema=merges)
 
 
 def _save_as_table(
@@ -228,9 +229,10 @@ def _save_as_table(
         raise already_exists(parts)
     written(table)
     check_save(settings, table)
+    merges = settings.merges_schema
     if settings.mode == "overwrite":
         mode = settings.overwrite_mode or write_frame.overwrite_mode(session)
-        write_frame.overwrite(session, table, frame, mode=mode)
+        write_frame.overwrite(session, table, frame, mode=mode, merges_schema=merges)
     else:
-        write_frame.append(session, table, frame)
+        write_frame.append(session, table, frame, merges_schema=merges)
     return True

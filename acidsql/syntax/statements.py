@@ -210,6 +210,13 @@ class Use(Named):
     """``USE [DATABASE]``."""
 
 
+def _blanked(text: str, span: Span | None) -> str:
+    """Return a text with blanks in place of a span."""
+    if span is None:
+        return text
+    return f"{text[: span.start]}{' ' * (span.end - span.start)}{text[span.end :]}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert(Named):
     """``INSERT INTO`` or ``INSERT OVERWRITE`` a table.
@@ -220,6 +227,7 @@ class Insert(Named):
         query: ``SELECT …``, ``VALUES …``, ``TABLE t``, ``FROM t SELECT …``, ``WITH … SELECT …`` or
             a query in parentheses; after ``REPLACE WHERE`` (unsupported) the condition too.
         with_clause: a ``WITH`` that stands before ``INSERT``, keyword included.
+        schema_evolution: ``WITH SCHEMA EVOLUTION``.
     """
 
     query: Span
@@ -229,7 +237,13 @@ class Insert(Named):
     columns: tuple[str, ...] | None = None
     by_name: bool = False
     with_clause: Span | None = None
+    schema_evolution: Span | None = None
     unsupported: tuple[str, ...] = ()
+
+    @property
+    def plain_text(self) -> str:
+        """Text without ``WITH SCHEMA EVOLUTION``, with the same offsets."""
+        return _blanked(self.text, self.schema_evolution)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,9 +309,18 @@ class Delete(_RowLevel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge(_RowLevel):
-    """``MERGE INTO``."""
+    """``MERGE INTO``.
 
-    schema_evolution: bool = False
+    Attributes:
+        schema_evolution: ``WITH SCHEMA EVOLUTION``.
+    """
+
+    schema_evolution: Span | None = None
+
+    @property
+    def plain_text(self) -> str:
+        """Text without ``WITH SCHEMA EVOLUTION``, with the same offsets."""
+        return _blanked(self.text, self.schema_evolution)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

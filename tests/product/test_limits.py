@@ -158,13 +158,8 @@ _LIMITS = {
         INSERT_REPLACE_ON="INSERT INTO bad AS t REPLACE ON t.id = 1 SELECT * FROM bad",
         INSERT_REPLACE_USING="INSERT INTO bad REPLACE USING (id) SELECT * FROM bad",
     ),
-    "`INSERT WITH SCHEMA EVOLUTION`, `INSERT … WITH (options)`": _features(
-        INSERT_WITH_SCHEMA_EVOLUTION="INSERT WITH SCHEMA EVOLUTION INTO bad SELECT * FROM bad",
+    "`INSERT … WITH (options)`": _features(
         INSERT_OPTIONS="INSERT INTO bad WITH (a = 'b') SELECT * FROM bad",
-    ),
-    "`MERGE WITH SCHEMA EVOLUTION`": _features(
-        MERGE_WITH_SCHEMA_EVOLUTION="MERGE WITH SCHEMA EVOLUTION INTO bad USING bad_source s "
-        "ON bad.id = s.id WHEN MATCHED THEN DELETE"
     ),
     "`FROM … INSERT … INSERT …` into ACID tables and others, or directories": _features(
         MULTI_INSERT_MIXED=(
@@ -204,10 +199,10 @@ _LIMITS = {
         ADD_COLUMN_NOT_NULL="ALTER TABLE bad ADD COLUMNS (x int NOT NULL)",
         ADD_COLUMN_DEFAULT="ALTER TABLE bad ADD COLUMNS (x int DEFAULT 1)",
     ),
-    "a new or renamed field of a struct": _features(
+    "a renamed field of a struct, a new one with `NOT NULL` or `DEFAULT`": _features(
         NESTED_COLUMN=(
-            "ALTER TABLE bad ADD COLUMN v.x int",
             "ALTER TABLE bad RENAME COLUMN v.x TO y",
+            "ALTER TABLE bad ADD COLUMN v.x int NOT NULL",
         )
     ),
     "`SET LOCATION`": _features(SET_LOCATION="ALTER TABLE bad SET LOCATION '/x'"),
