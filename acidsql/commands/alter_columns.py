@@ -6,7 +6,7 @@ its place, a new one comes last, and none can be moved or dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -16,6 +16,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.definitions import check_columns, check_local_times
 from acidsql.commands.evolved_columns import with_field
+from acidsql.commands.initial_values import INITIAL_TYPES, initial_value
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
@@ -40,10 +41,13 @@ Columns = tuple[Column, ...]
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
-    """Run ADD COLUMNS: existing rows have NULL in the new columns, and in new fields of structs."""
+    """Run ADD COLUMNS: rows that are there have the DEFAULT in the new columns, or NULL, and NULL in
+    new fields of structs.
+    """
     given = bridge.parse_new_columns(session.spark, statement.columns.of(statement.text))
-    added = columns_of(session.spark, given.columns)
-    _check_new(added)
+    definitions = columns_of(session.spark, given.columns)
+    check_columns(session, (*table.columns, *definitions), table.partition_columns)
+    added = tuple(_with_initial(session, table, column) for column in definitions)
 
     def extended(old: Columns) -> Columns:
         for new in given.fields:
@@ -81,12 +85,12 @@ def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumn
                 f"REPLACE COLUMNS cannot drop columns of {table.full_name}: its files have "
                 f"{len(old)}, so list at least as many",
             )
-        _check_new(given[len(old) :])
+        new = [_with_initial(session, table, column) for column in given[len(old) :]]
         kept = [
             _retyped(session, table, before, after)
             for before, after in zip(old, given, strict=False)
         ]
-        return (*kept, *given[len(old) :])
+        return (*kept, *new)
 
     source = RecordedStatement(operation="REPLACE COLUMNS", text=statement.text)
     return _alter(session, table, source, replaced, cascade=statement.cascade)
@@ -195,21 +199,54 @@ def _parsed(session: AcidSession, text: str) -> Columns:
     return columns_of(session.spark, parsed.columns)
 
 
-def _check_new(columns: Sequence[Column]) -> None:
-    """Refuse NOT NULL and DEFAULT of a new column: existing rows have NULL in it."""
-    for column in columns:
-        if not column.nullable:
-            raise AcidAnalysisError(
-                "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
-                f"the new column {column.name} would be NULL in existing rows: leave NOT NULL out, "
-                "UPDATE the table, then ALTER COLUMN … SET NOT NULL",
-            )
-        if column.default is not None:
+def _with_initial(session: AcidSession, table: Table, column: Column) -> Column:
+    """Return a new column with its value in the rows that are there, which is its DEFAULT.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT, the metastore or the table does
+            not keep such a value; UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL, there is none.
+    """
+    if column.default is not None:
+        reason = _why_no_initial(session, table, column)
+        if reason is not None:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT",
-                f"Hive would read NULL in existing rows of the new column {column.name}: leave "
-                "DEFAULT out, then ALTER COLUMN … SET DEFAULT for new rows",
+                f"{reason} in the rows that are there, where the new column {column.name} would "
+                f"have its DEFAULT: run {_in_steps(session, table, column)}",
             )
+        column = replace(column, initial=initial_value(session, column))
+    if not column.nullable and column.initial is None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
+            f"the new column {column.name} would be NULL in existing rows: give a DEFAULT, or run "
+            f"{_in_steps(session, table, column)}",
+        )
+    return column
+
+
+def _why_no_initial(session: AcidSession, table: Table, column: Column) -> str | None:
+    """Return what keeps a new column from having a value in old rows; None if nothing does."""
+    if not session.metastore.capabilities.keeps_initial_values:
+        return "Hive would read NULL"
+    if table.file_format is not FileFormat.ORC:
+        return f"files in the format {table.file_format.value} would have NULL"
+    if not isinstance(bridge.parse_type(session.spark, column.type), INITIAL_TYPES):
+        return f"a column of type {column.type} would be NULL"
+    return None
+
+
+def _in_steps(session: AcidSession, table: Table, column: Column) -> str:
+    """Return the statements that add a column with a DEFAULT, or with NOT NULL."""
+    name, own = f"{quote(table.database)}.{quote(table.name)}", quote(column.name)
+    value = column.default or f"CAST(… AS {column.type})"
+    steps = [f"ALTER TABLE {name} ADD COLUMN {own} {column.type}"]
+    if column.default is not None:
+        steps.append(f"ALTER TABLE {name} ALTER COLUMN {own} SET DEFAULT {value}")
+    if not table.insert_only:
+        steps.append(f"UPDATE {name} SET {own} = {value}")
+    if not column.nullable:
+        steps.append(f"ALTER TABLE {name} ALTER COLUMN {own} SET NOT NULL")
+    return "; ".join(steps)
 
 
 def _position(session: AcidSession, table: Table, columns: Columns, name: Name) -> int:
@@ -274,6 +311,7 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
         nullable=old.nullable and given.nullable,
         default=given.default or old.default,
         comment=given.comment if given.comment is not None else old.comment,
+        initial=old.initial,
     )
 
 

@@ -182,7 +182,7 @@ def test_merge_schema_adds_the_columns_that_rows_have_besides(on: Lab) -> None:
     extra = more.withColumn("e", F.lit(5))
     assert (
         refused(lambda: extra.write.mode("append").option("mergeSchema", False).saveAsTable(t))
-        == "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS"
+        == "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS"
     )
     new = frame(on, "id int", (1,)).write.option("mergeSchema", True).option("transactional", True)
     new.saveAsTable("enabled_merging")

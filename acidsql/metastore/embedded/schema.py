@@ -312,6 +312,18 @@ _VERSION_7 = (
     "CREATE INDEX history_readers_by_table ON history_readers (table_id)",
 )
 
+_VERSION_8 = (
+    # Columns that versions of a table had whose commits have lower numbers.
+    f"""
+    CREATE TABLE column_history (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        commit_number INTEGER NOT NULL,
+        columns TEXT NOT NULL,            -- JSON array of objects
+        PRIMARY KEY (table_id, commit_number)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -320,6 +332,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_5,
     _VERSION_6,
     _VERSION_7,
+    _VERSION_8,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -60,6 +60,7 @@ _CAPABILITIES = Capabilities(
     keeps_history=True,
     readers_know_zstd=True,
     queues_cleanups=True,
+    keeps_initial_values=True,
     compares_rows=True,
 )
 

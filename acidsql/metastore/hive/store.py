@@ -72,6 +72,7 @@ _CAPABILITIES = Capabilities(
     keeps_history=False,
     readers_know_zstd=False,
     queues_cleanups=False,
+    keeps_initial_values=False,
     compares_rows=False,
 )
 
