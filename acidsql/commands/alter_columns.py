@@ -41,8 +41,8 @@ Columns = tuple[Column, ...]
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
-    """Run ADD COLUMNS: rows that are there have the DEFAULT in the new columns, or NULL, and NULL in
-    new fields of structs.
+    """Run ADD COLUMNS: rows that are there have the DEFAULT in new columns, or NULL, and NULL in new
+    fields of structs.
     """
     given = bridge.parse_new_columns(session.spark, statement.columns.of(statement.text))
     definitions = columns_of(session.spark, given.columns)
@@ -212,14 +212,14 @@ def _with_initial(session: AcidSession, table: Table, column: Column) -> Column:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT",
                 f"{reason} in the rows that are there, where the new column {column.name} would "
-                f"have its DEFAULT: run {_in_steps(session, table, column)}",
+                f"have its DEFAULT: run {_in_steps(table, column)}",
             )
         column = replace(column, initial=initial_value(session, column))
     if not column.nullable and column.initial is None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
             f"the new column {column.name} would be NULL in existing rows: give a DEFAULT, or run "
-            f"{_in_steps(session, table, column)}",
+            f"{_in_steps(table, column)}",
         )
     return column
 
@@ -235,7 +235,7 @@ def _why_no_initial(session: AcidSession, table: Table, column: Column) -> str |
     return None
 
 
-def _in_steps(session: AcidSession, table: Table, column: Column) -> str:
+def _in_steps(table: Table, column: Column) -> str:
     """Return the statements that add a column with a DEFAULT, or with NOT NULL."""
     name, own = f"{quote(table.database)}.{quote(table.name)}", quote(column.name)
     value = column.default or f"CAST(… AS {column.type})"

@@ -26,7 +26,7 @@ def initial_value(session: AcidSession, column: Column) -> str | None:
     NULL.
 
     Raises:
-        AcidAnalysisError: EXCEED_LIMIT_LENGTH.
+        AcidAnalysisError: INVALID_DEFAULT_VALUE.TOO_LONG.
         AnalysisException: Spark cannot compute it.
     """
     declared = bridge.parse_type(session.spark, column.type)
@@ -39,10 +39,10 @@ def initial_value(session: AcidSession, column: Column) -> str | None:
         return value
     if len(value.rstrip(" ")) > declared.length:
         raise AcidAnalysisError(
-            "EXCEED_LIMIT_LENGTH",
+            "INVALID_DEFAULT_VALUE.TOO_LONG",
             f"the DEFAULT {column.default} of column {quote(column.name)} has more than "
             f"{declared.length} characters: give a shorter one",
-            {"limit": str(declared.length)},
+            {"colName": quote(column.name), "defaultValue": str(column.default)},
         )
     value = value[: declared.length] if len(value) > declared.length else value
     return value.ljust(declared.length) if isinstance(declared, CharType) else value

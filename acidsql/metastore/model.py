@@ -391,8 +391,8 @@ class Capabilities:
             which Hive 4 has; Hive 3.1 has ORC 1.5.
         queues_cleanups: ``request_cleanup`` is for acidsql. A server decides by itself what is
             cleaned that no compaction has replaced.
-        keeps_initial_values: it keeps ``Column.initial``, and everything that reads its tables knows
-            it. Hive does not.
+        keeps_initial_values: it keeps ``Column.initial``, and everything that reads its tables
+            knows it. Hive does not.
         compares_rows: transactions that changed different rows of a partition can both commit
             (``rivals``), and a commit can watch tables.
     """

@@ -195,9 +195,13 @@ _LIMITS = {
             "ALTER TABLE bad REPLACE COLUMNS (id int, v string)",
         )
     ),
-    "a new column with `NOT NULL` or `DEFAULT`: it is NULL in the rows that are there": _features(
+    "a new column with `NOT NULL` and no `DEFAULT`; with a `DEFAULT` on a Hive Metastore, or that "
+    "is a timestamp, bytes, an array, a map or a struct, or in Parquet or text": _features(
         ADD_COLUMN_NOT_NULL="ALTER TABLE bad ADD COLUMNS (x int NOT NULL)",
-        ADD_COLUMN_DEFAULT="ALTER TABLE bad ADD COLUMNS (x int DEFAULT 1)",
+        ADD_COLUMN_DEFAULT=(
+            "ALTER TABLE bad ADD COLUMNS (x timestamp DEFAULT TIMESTAMP'2024-01-01 00:00:00')",
+            "ALTER TABLE bad ADD COLUMNS (x array<int> DEFAULT array(1))",
+        ),
     ),
     "a renamed field of a struct, a new one with `NOT NULL` or `DEFAULT`": _features(
         NESTED_COLUMN=(
