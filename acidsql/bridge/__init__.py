@@ -48,7 +48,6 @@ from acidsql.bridge.evolving import (
     MergeSource,
     insert_source,
     merge_source,
-    with_columns_in_order,
     without_stars,
 )
 from acidsql.bridge.file_statuses import ScanFile
@@ -460,7 +459,6 @@ __all__ = [
     "warn_if_untried",
     "with_attributes",
     "with_attributes_of",
-    "with_columns_in_order",
     "with_left",
     "without_conditions",
     "without_plans",

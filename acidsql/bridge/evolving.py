@@ -89,21 +89,6 @@ def _parts(attribute: Expression) -> tuple[str, ...]:
     return tuple(str(part) for part in elements(attribute.nameParts()))
 
 
-def with_columns_in_order(
-    spark: SparkSession, plan: LogicalPlan, order: Sequence[int]
-) -> LogicalPlan:
-    """Give a parsed INSERT the columns of its query in another order.
-
-    Args:
-        order: their positions.
-    """
-    query = session_state(spark).analyzer().execute(plan.query())
-    output = elements(query.output())
-    project = jvm_class(spark, f"{_LOGICAL}.Project")
-    ordered = project(scala_seq(spark, [output[i] for i in order]), query)
-    return copy_node(spark, plan, {"query": ordered})
-
-
 def without_stars(spark: SparkSession, plan: LogicalPlan, columns: Sequence[str]) -> LogicalPlan:
     """Replace UPDATE SET * and INSERT * in a parsed MERGE by assignments of the columns that both
     sides have.

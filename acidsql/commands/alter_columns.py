@@ -41,8 +41,8 @@ Columns = tuple[Column, ...]
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
-    """Run ADD COLUMNS: rows that are there have the DEFAULT in new columns, or NULL, and NULL in new
-    fields of structs.
+    """Run ADD COLUMNS: rows that are there have the DEFAULT in new columns, or NULL, and NULL in
+    new fields of structs.
     """
     given = bridge.parse_new_columns(session.spark, statement.columns.of(statement.text))
     definitions = columns_of(session.spark, given.columns)
@@ -158,7 +158,8 @@ def _alter(
         own = tuple(
             replace(p, columns=None if cascade else p.columns or old.columns) for p in partitions
         )
-        transaction.changes.append(AlterTable(before=old, after=new))
+        recorded = session.metastore.with_recorded_columns(old, new, transaction.write_id)
+        transaction.changes.append(AlterTable(before=old, after=recorded))
         if own:
             transaction.changes.append(AlterPartitions(table=new, before=partitions, after=own))
         transaction.commit([])

@@ -13,7 +13,6 @@ from acidsql.commands import create, events, insert, multi_insert, restore, resu
 from acidsql.commands.acid_plan import PlannedWrite, acid_section
 from acidsql.commands.protect_acid_tables import refuse_damage
 from acidsql.commands.schema_evolution import (
-    added_columns,
     evolving_intent,
     insert_target,
     merge_target,
@@ -93,9 +92,7 @@ def _planned_writes(
         static = insert.static_values(session, table, statement)
         intent = insert_intent(table, _NOT_RUN, static or None, overwrite=statement.overwrite)
         target = insert_target(session, table, statement)
-        plan, writer = _insert(
-            session, snapshot, target, statement, added=added_columns(table, target)
-        )
+        plan, writer = _insert(session, snapshot, target, statement)
         notes = ("Nothing is written if the partition exists",) * statement.if_not_exists
         notes = (*notes, *_evolution(table, target))
         intent = evolving_intent(session, intent, table, target)
@@ -188,12 +185,11 @@ def _insert(
     snapshot: StatementSnapshot,
     table: Table,
     statement: ast.Insert,
-    added: int = 0,
 ) -> tuple[bridge.LogicalPlan, str]:
     """Plan an INSERT; return the plan of its rows, and who would write them."""
     shape = events.write_schema_of(session, table)
-    prepared = insert.prepared_insert(session, table, statement, snapshot, added)
-    rows = insert.query(shape, snapshot, statement, prepared, added)
+    prepared = insert.prepared_insert(session, table, statement, snapshot)
+    rows = insert.query(shape, snapshot, statement, prepared)
     on_driver = not table.insert_only and insert.has_few_rows(rows)
     return bridge.logical_plan(rows), "the driver" if on_driver else _JOB
 

@@ -10,13 +10,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteResult, WriteSchema, executing
 from acidsql.commands.partitions import matching
-from acidsql.commands.schema_evolution import (
-    added_columns,
-    evolve,
-    evolving_intent,
-    insert_target,
-    order_of_query,
-)
+from acidsql.commands.schema_evolution import evolve, evolving_intent, insert_target
 from acidsql.format.identifiers import folded
 from acidsql.format.names import (
     METADATA_FILE,
@@ -63,16 +57,14 @@ def insert(
     intent = insert_intent(table, source, static or None, overwrite=overwrite)
     target = insert_target(session, table, statement)
     intent = evolving_intent(session, intent, table, target)
-    prepared = prepared_insert(session, target, statement, added=added_columns(table, target))
+    prepared = prepared_insert(session, target, statement)
     with write_transaction(session, intent) as transaction:
-        before = transaction.table
         evolve(transaction, lambda now: insert_target(session, now, statement))
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
             transaction.commit([])
             return result.counts(session.spark, affected=0, inserted=0)
         shape = events.write_schema_of(session, transaction.table)
-        added = added_columns(before, shape.table)
-        rows = query(shape, events.snapshot_of(transaction), statement, prepared, added)
+        rows = query(shape, events.snapshot_of(transaction), statement, prepared)
         outcome = write_query(transaction, shape, rows, static)
         replaced = _replaced(transaction, statement, static, overwrite_mode)
         inserted = outcome.events(deletes=False)
@@ -210,22 +202,17 @@ def prepared_insert(
     table: Table,
     statement: Insert,
     snapshot: StatementSnapshot | None = None,
-    added: int = 0,
 ) -> Prepared:
     """Analyse the query of an INSERT into a table; its columns are aligned and cast as Spark does
     for a file table.
 
     Args:
         snapshot: see ``prepare``.
-        added: number of the table's columns that the statement adds.
     """
     spark = session.spark
     shape = events.write_schema_of(session, table)
-    order = order_of_query(table, statement, added)
 
     def analysis(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
-        if order is not None:
-            plan = bridge.with_columns_in_order(spark, plan, order)
         name = table.database, table.name
         insert = bridge.insert_into_files(
             spark, plan, name, table.location, shape.data, shape.partitions
@@ -236,11 +223,7 @@ def prepared_insert(
 
 
 def query(
-    shape: WriteSchema,
-    snapshot: StatementSnapshot,
-    statement: Insert,
-    prepared: Prepared,
-    added: int = 0,
+    shape: WriteSchema, snapshot: StatementSnapshot, statement: Insert, prepared: Prepared
 ) -> DataFrame:
     """Return the rows to insert.
 
@@ -248,11 +231,10 @@ def query(
         shape: of the table as it is now.
         snapshot: with which the statement reads.
         prepared: the statement as ``prepared_insert`` has analysed it.
-        added: see ``prepared_insert``.
     """
     session = snapshot.session
     if not prepared.is_current(session, shape.table):
-        prepared = prepared_insert(session, shape.table, statement, snapshot, added)
+        prepared = prepared_insert(session, shape.table, statement, snapshot)
     with phase(Phase.PLAN):
         plan = over_scans(snapshot, prepared, lambda plan: plan, whole_rows=False)
         return snapshot.at_once(bridge.frame_of(session.spark, plan))

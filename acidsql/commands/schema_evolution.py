@@ -21,6 +21,8 @@ from acidsql.metastore.model import Column, LockType, Table
 from acidsql.planning.prepared import prepare
 from acidsql.schema.columns import as_nullable, columns_of
 from acidsql.session.acid_session import AcidSession
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.merge import add_insert_columns
 from acidsql.syntax.statements import Insert, Merge
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.write_intent import WriteIntent, alter_intent
@@ -44,7 +46,9 @@ def merge_target(session: AcidSession, table: Table, statement: Merge) -> Table:
         found.append(bridge.merge_source(session.spark, plan))
         return plan
 
-    prepare(session, table, statement.plain_text, look)
+    columns_of_target = [quote(c.name) for c in (*table.columns, *table.partition_columns)]
+    text = add_insert_columns(statement.plain_text, columns_of_target)
+    prepare(session, table, text, look)
     source = found[0]
     if source is None:
         return table
@@ -106,42 +110,16 @@ def insert_target(session: AcidSession, table: Table, statement: Insert) -> Tabl
             schema = StructType([StructField(name, f.dataType) for name, f in named])
         fields = [f for f in schema.fields if folded(f.name) not in partitions]
         return _evolved(session, table, StructType(fields), grown)
-    number, dynamic = len(table.columns), dynamic_partitions(table, statement)
-    fields = [*schema.fields[:number], *schema.fields[number + dynamic :]]
+    # As in every INSERT, the values of partition columns come last.
+    fields = schema.fields[: len(schema.fields) - _dynamic_partitions(table, statement)]
     return _evolved(session, table, StructType(fields), paired)
 
 
-def added_columns(before: Table, after: Table) -> int:
-    """Return the number of columns that a table has got."""
-    return len(after.columns) - len(before.columns)
-
-
-def dynamic_partitions(table: Table, statement: Insert) -> int:
+def _dynamic_partitions(table: Table, statement: Insert) -> int:
     """Return the number of partition columns whose values the rows of an INSERT have."""
     given = dict(statement.partition.values) if statement.partition else {}
     static = {folded(name) for name, value in given.items() if value is not None}
     return sum(c.key not in static for c in table.partition_columns)
-
-
-def order_of_query(table: Table, statement: Insert, added: int) -> list[int] | None:
-    """Return the positions of the columns of an INSERT's query in the order of its table.
-
-    A query has new columns after all others. In the table they stand before the partition columns.
-
-    Args:
-        table: with the new columns.
-        statement: the INSERT.
-        added: number of the new columns.
-
-    Returns:
-        None if the query is in order, or its columns have names.
-    """
-    dynamic = dynamic_partitions(table, statement)
-    if not added or not dynamic or statement.by_name or statement.columns is not None:
-        return None
-    old = len(table.columns) - added
-    new = range(old + dynamic, old + dynamic + added)
-    return [*range(old), *new, *range(old, old + dynamic)]
 
 
 def _evolved(

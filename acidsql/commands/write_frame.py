@@ -273,18 +273,22 @@ def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> Da
 
 
 def _by_position(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
-    """Insert partition values at their positions among the last columns of a DataFrame."""
-    number = len(table.columns)
-    known = number + len(table.partition_columns) - len(values)
+    """Insert partition values at their positions among the last columns of a DataFrame.
+
+    Columns that the table lacks stand before those, and keep their names.
+    """
+    number, given = len(table.columns), len(values)
+    last = max(number, len(frame.columns) - (len(table.partition_columns) - given))
     names = [f"c{i}" for i in range(len(frame.columns))]  # never ambiguous
-    renamed = bridge.renamed(frame, [*names[:known], *frame.columns[known:]])
-    rest = iter(renamed.columns[number:])
+    names[number:last] = frame.columns[number:last]
+    renamed = bridge.renamed(frame, names)
+    rest = iter(renamed.columns[last:])
     partitions = [
         values[c.name].alias(f"p{i}") if c.name in values else next(rest, None)
         for i, c in enumerate(table.partition_columns)
     ]
-    given = [column for column in partitions if column is not None]
-    return renamed.select(*renamed.columns[:number], *given, *rest)
+    placed = [column for column in partitions if column is not None]
+    return renamed.select(*renamed.columns[:last], *placed, *rest)
 
 
 @contextmanager

@@ -54,12 +54,12 @@ _BEHIND_WORD = {
     "FULL": ("OUTER", "JOIN"),
     "GROUP": ("BY",),
     "INNER": ("JOIN",),
-    "INSERT": ("INTO", "OVERWRITE"),
+    "INSERT": ("INTO", "OVERWRITE", "WITH"),
     "INTO": ("TABLE",),
     "IS": ("NULL", "NOT", "DISTINCT"),
     "LEFT": ("JOIN", "OUTER", "SEMI", "ANTI"),
     "LOAD": ("DATA",),
-    "MERGE": ("INTO",),
+    "MERGE": ("INTO", "WITH"),
     "MSCK": ("REPAIR",),
     "NATURAL": ("JOIN",),
     "ORDER": ("BY",),
@@ -86,6 +86,11 @@ _BEHIND_WORD = {
 }
 # The same in one kind of statement, by its first word.
 _BEHIND_WORD_IN = {
+    ("INSERT", "SCHEMA"): ("EVOLUTION",),
+    ("INSERT", "EVOLUTION"): ("INTO", "OVERWRITE"),
+    ("MERGE", "WITH"): ("SCHEMA",),
+    ("MERGE", "SCHEMA"): ("EVOLUTION",),
+    ("MERGE", "EVOLUTION"): ("INTO",),
     ("MERGE", "WHEN"): ("MATCHED", "NOT"),
     ("MERGE", "NOT"): ("MATCHED",),
     ("MERGE", "MATCHED"): ("THEN", "AND", "BY"),

@@ -368,7 +368,9 @@ class WriteTransaction:
         if table == self.table:
             return
         self.before = self.table
-        self.changes.append(AlterTable(before=self.table, after=table))
+        metastore = self.session.metastore
+        after = metastore.with_recorded_columns(self.table, table, self.write_id)
+        self.changes.append(AlterTable(before=self.table, after=after))
         self.table = table
 
     def undo(self) -> None:

@@ -176,7 +176,7 @@ def test_merge_schema_adds_the_columns_that_rows_have_besides(on: Lab) -> None:
     news.write.mode("append").option("mergeSchema", True).saveAsTable(t)
     news.select("id", "n", "p").write.option("MERGESCHEMA", "true").insertInto(t)
     assert on.rows(t) == [(1, None, 1), (2, "x", 1), (2, "x", 1)]
-    more = frame(on, "id int, n string, p int, z int", (3, "y", 2, 4))
+    more = frame(on, "id int, n string, z int, p int", (3, "y", 4, 2))
     more.write.mode("overwrite").option("mergeSchema", True).insertInto(t)
     assert on.rows(t)[-1] == (3, "y", 4, 2)
     extra = more.withColumn("e", F.lit(5))

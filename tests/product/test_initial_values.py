@@ -44,6 +44,7 @@ def test_old_rows_have_the_default(lab: Lab) -> None:
     assert lab.sql(f"SELECT min(c), max(c), count(c), sum(c) FROM {t}") == [(5, 7, 5, 28)]
     assert arrow(lab, t, columns=["id"], filter=[("c", "=", 5)]) == [(1,), (3,), (4,)]
     assert arrow(lab, t, columns=["id"], filter=[("c", ">", 5)]) == [(2,), (5,)]
+    assert lab.sql(f"CHECK TABLE {t} FULL") == []
     for partition in ("p=1", "p=2"):
         for kind in ("minor", "major"):
             lab.compact(t, kind, partition)
