@@ -227,7 +227,7 @@ REFUSED = {
     "ADD COLUMN v.g int": "COLUMN_NOT_FOUND",
     "ADD COLUMN nope.g int": "COLUMN_NOT_FOUND",
     "ADD COLUMN p.g int": "CANNOT_ALTER_PARTITION_COLUMN",
-    "ADD COLUMN st.g timestamp_ntz": "UNSUPPORTED_DATATYPE",
+    "ADD COLUMN st.g interval day": "UNSUPPORTED_DATATYPE",
     "REPLACE COLUMNS (id int, v string, st.g int)": "UNSUPPORTED_FEATURE.NESTED_COLUMN",
     "CHANGE st st struct<g: int, f: int>": "NOT_SUPPORTED_CHANGE_COLUMN",
     "ADD COLUMNS (ID int)": "COLUMN_ALREADY_EXISTS",
