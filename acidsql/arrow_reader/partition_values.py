@@ -48,7 +48,7 @@ def scalar_of(text: str, kind: ColumnType) -> pa.Scalar:
     """Return the value of a text.
 
     Raises:
-        ValueError: it is none of the type; so do OverflowError and ``pa.ArrowException``.
+        ValueError: it is none of the type; OverflowError and Arrow's exceptions say so too.
     """
     arrow = kind.arrow
     if pa.types.is_string(arrow):

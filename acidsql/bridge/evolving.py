@@ -1,4 +1,4 @@
-"""What MERGE and INSERT WITH SCHEMA EVOLUTION bring, and ``*`` of a MERGE as assignments.
+"""Columns that MERGE and INSERT WITH SCHEMA EVOLUTION bring, and ``*`` of a MERGE as assignments.
 
 The rules are those of Spark's ``ResolveMergeIntoSchemaEvolution`` (4.1), which acts on tables of
 its own catalogs alone.
@@ -35,7 +35,7 @@ _ACTIONS = ("matchedActions", "notMatchedActions")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSource:
-    """What the clauses of a MERGE take from its source.
+    """Columns that the clauses of a MERGE take from its source.
 
     Attributes:
         schema: of the source.
