@@ -148,7 +148,7 @@ def test_fields_added_to_structs(ours: Ours, hive: Hive, t: str) -> None:
         "FROM VALUES (1), (2), (3) AS v(id)"
     )
     ours.sql(f"ALTER TABLE {t} ADD COLUMNS (s.y STRING, l.element.y INT)")
-    expected: list[Row] = [(str(i), "a", (str(i), None), [(str(i), None)]) for i in (1, 2, 3)]
+    expected: list[Row] = [(str(i), "a", (str(i), None), ((str(i), None),)) for i in (1, 2, 3)]
     assert ours.rows(t) == expected
     ours.sql(
         f"MERGE WITH SCHEMA EVOLUTION INTO {t} AS t USING (SELECT 2 AS id, 'b' AS v, "
@@ -156,9 +156,9 @@ def test_fields_added_to_structs(ours: Ours, hive: Hive, t: str) -> None:
         "7 AS n) AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
     )
     expected = [
-        ("1", "a", ("1", None, None), [("1", None)], None),
-        ("2", "b", ("5", "z", "6"), [("5", "6")], "7"),
-        ("3", "a", ("3", None, None), [("3", None)], None),
+        ("1", "a", ("1", None, None), (("1", None),), None),
+        ("2", "b", ("5", "z", "6"), (("5", "6"),), "7"),
+        ("3", "a", ("3", None, None), (("3", None),), None),
     ]
     assert ours.rows(t) == expected
     goes_on(ours, hive, t)
