@@ -22,9 +22,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamWriter
 
 from acidsql import api, bridge
+from acidsql.commands.schema_evolution import add_columns_of
 from acidsql.errors import AcidAnalysisError, WriteConflictError
 from acidsql.format.identifiers import folded
 from acidsql.limits import limits
+from acidsql.planning.name_resolution import acid_table
 from acidsql.progress_tables import (
     HeldTable,
     hold_table,
@@ -66,6 +68,7 @@ class Sink:
         delete_when: condition over the batch's columns: rows that delete.
         app_id: name of the stream; by default the id of its query.
         exactly_once: whether repeated batches are recognised.
+        merge_schema: whether the target gets the columns that batches have besides.
 
     >>> acidsql.sink("pet", app_id="pets").mode
     'append'
@@ -79,6 +82,7 @@ class Sink:
     delete_when: str | None
     app_id: str | None
     exactly_once: bool
+    merge_schema: bool = False
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         """Write a batch in one transaction, unless it is there already.
@@ -102,6 +106,8 @@ class Sink:
         try:
             with api.working(self.spark) as session:
                 self.target.check(session)
+                if self.merge_schema:
+                    self._add_columns(session, rows)
                 if self.exactly_once:
                     make_progress_table(self.spark, self.target, BATCHES, _COLUMNS)
                 run_again_after_conflicts(
@@ -111,6 +117,11 @@ class Sink:
             rows.unpersist()
         if self.exactly_once and batch_id and batch_id % limits().kept_batches == 0:
             self._forget(str(stream), batch_id - limits().kept_batches)
+
+    def _add_columns(self, session: AcidSession, rows: DataFrame) -> None:
+        """Give the target the columns that a batch has besides, before the batch is written."""
+        name = bridge.parse_name(self.spark, self.target.sql_name)
+        add_columns_of(session, acid_table(session, name), rows.schema)
 
     def _commit(
         self, session: AcidSession, rows: DataFrame, stream: str | None, batch_id: int
@@ -212,7 +223,7 @@ class Sink:
         return f"query_id = {literal(stream)} AND table_id = {identity}"
 
 
-def sink(
+def sink(  # noqa: PLR0913 - options have names
     table: str,
     *,
     mode: str = "append",
@@ -221,6 +232,7 @@ def sink(
     delete_when: str | None = None,
     app_id: str | None = None,
     exactly_once: bool = True,
+    merge_schema: bool = False,
     spark: SparkSession | None = None,
 ) -> Sink:
     """Return a function for ``foreachBatch`` that writes each batch into an ACID table.
@@ -241,6 +253,8 @@ def sink(
         app_id: name of the stream; by default the id of its query, which lasts as long as its
             checkpoint.
         exactly_once: False writes repeated batches again, and keeps no table of batches.
+        merge_schema: True adds columns to the table that a batch has and it has not, before the
+            batch is written.
         spark: session in which the batches are written; by default the active one.
 
     Raises:
@@ -273,6 +287,7 @@ def sink(
         delete_when=delete_when,
         app_id=app_id,
         exactly_once=exactly_once,
+        merge_schema=merge_schema,
     )
 
 

@@ -88,6 +88,20 @@ class MergeBuilder:
     source: DataFrame
     condition: str
     clauses: tuple[str, ...] = ()
+    schema_evolution: bool = False
+
+    def withSchemaEvolution(self) -> MergeBuilder:  # noqa: N802
+        """Add the columns to the table that the source has besides, as far as clauses name them.
+
+        >>> news = spark.createDataFrame([(4, "Kim", 3)], "id INT, name STRING, age INT")
+        >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
+        >>> merge = merge.withSchemaEvolution().whenNotMatchedInsertAll()
+        >>> merge.execute().collect()[0].num_inserted_rows
+        1
+        >>> acidsql.table(spark, "pet").columns
+        ['id', 'name', 'age']
+        """
+        return replace(self, schema_evolution=True)
 
     def _with(self, when: str, condition: Expression | None, action: str) -> MergeBuilder:
         extra = optional_clause(self.spark, "AND", condition)
@@ -209,8 +223,9 @@ class MergeBuilder:
         alias = bridge.alias_of(self.source)
         named = f" AS {quote(alias)}" if alias else ""
         clauses = " ".join(self.clauses)
+        evolution = " WITH SCHEMA EVOLUTION" if self.schema_evolution else ""
         text = (
-            f"{_escaped(f'MERGE INTO {self.target} USING ')}{{__source}}"
+            f"{_escaped(f'MERGE{evolution} INTO {self.target} USING ')}{{__source}}"
             f"{_escaped(f'{named} ON {self.condition} {clauses}')}"
         )
         return api.sql(self.spark, text, __source=self.source)

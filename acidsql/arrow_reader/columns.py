@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from acidsql.arrow_reader.partition_values import scalar_of
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import folded
 from acidsql.metastore.model import Column, Table
@@ -25,6 +26,7 @@ class TableColumns:
     Attributes:
         positions: of the columns in files, by name.
         types: of the columns in files, by position.
+        initial: their values in files from before they were added, by position.
         partition_names: of the partition columns.
         partition_types: of the partition columns.
         has_row_ids: whether rows have ``row__id``.
@@ -32,6 +34,7 @@ class TableColumns:
 
     positions: Mapping[str, int]
     types: tuple[ColumnType, ...]
+    initial: tuple[pa.Scalar, ...]
     partition_names: tuple[str, ...]
     partition_types: tuple[ColumnType, ...]
     has_row_ids: bool
@@ -89,9 +92,16 @@ def columns_of(table: Table) -> TableColumns:
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
     """
+    types = tuple(map(_type_of, table.columns))
     return TableColumns(
         positions={column.name: i for i, column in enumerate(table.columns)},
-        types=tuple(map(_type_of, table.columns)),
+        types=types,
+        initial=tuple(
+            pa.scalar(None, kind.arrow)
+            if column.initial is None
+            else scalar_of(column.initial, kind)
+            for column, kind in zip(table.columns, types, strict=True)
+        ),
         partition_names=tuple(column.name for column in table.partition_columns),
         partition_types=tuple(map(_type_of, table.partition_columns)),
         has_row_ids=not table.insert_only,

@@ -31,16 +31,10 @@ def partition_scalars(
 
 
 def _scalar(table: Table, values: Sequence[str], text: str, kind: ColumnType) -> pa.Scalar:
-    arrow = kind.arrow
     if text == DEFAULT_PARTITION:
-        return pa.scalar(None, arrow)
-    if pa.types.is_string(arrow):
-        return pa.scalar(text, arrow)
-    if pa.types.is_binary(arrow):
-        return pa.scalar(text.encode(), arrow)
+        return pa.scalar(None, kind.arrow)
     try:
-        value = reader(arrow, ZoneInfo("UTC"))(text)
-        return pa.scalar(value, arrow)
+        return scalar_of(text, kind)
     except (ValueError, OverflowError, pa.ArrowException) as error:
         raise FormatError(
             "UNSUPPORTED_FEATURE.ARROW_VALUE",
@@ -48,3 +42,17 @@ def _scalar(table: Table, values: Sequence[str], text: str, kind: ColumnType) ->
             f"a column of type {kind.text}: {error or 'it is none'}; read the table with "
             "acidsql.table",
         ) from error
+
+
+def scalar_of(text: str, kind: ColumnType) -> pa.Scalar:
+    """Return the value of a text.
+
+    Raises:
+        ValueError: it is none of the type; OverflowError and Arrow's exceptions say so too.
+    """
+    arrow = kind.arrow
+    if pa.types.is_string(arrow):
+        return pa.scalar(text, arrow)
+    if pa.types.is_binary(arrow):
+        return pa.scalar(text.encode(), arrow)
+    return pa.scalar(reader(arrow, ZoneInfo("UTC"))(text), arrow)

@@ -97,7 +97,7 @@ def stripes_of(
             if place is not None and place < len(stripe.file.columns):
                 compared[name] = stripe.file.columns[place], columns.types[place]
             elif place is not None:
-                known.append(equal_to(name, pa.scalar(None, columns.types[place].arrow)))
+                known.append(equal_to(name, columns.initial[place]))
         known.append(stripe_guarantee(stripe.file.known.tail, stripe.number, compared))
         guarantees.append(all_of(known))
     return [found[i] for i in wanted.rows.possible(guarantees)]
@@ -273,7 +273,7 @@ class _StripeRows:
         elif name == ROW_ID:
             values = pa.StructArray.from_arrays(self._keys, fields=list(columns.field(name).type))
         elif name in columns.positions:
-            return pa.nulls(count, columns.field(name).type)
+            return pa.repeat(columns.initial[columns.positions[name]], count)
         else:
             place = columns.partition_names.index(name)
             return pa.repeat(self._rows.partitions[self._file.ordinal][place], count)

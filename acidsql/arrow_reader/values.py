@@ -64,7 +64,9 @@ class StripeValues:
         mask = values.is_null() if values.null_count else None
         if target.kind == "struct":
             children = [
-                self.convert(values.field(i), stored.subtypes[i], child)
+                pa.nulls(len(values), child.arrow)
+                if i is None
+                else self.convert(values.field(i), stored.subtypes[i], child)
                 for i, child in zip(self._places(stored, target), target.children, strict=True)
             ]
             return pa.StructArray.from_arrays(children, fields=list(target.arrow), mask=mask)
@@ -78,15 +80,17 @@ class StripeValues:
             return pa.ListArray.from_arrays(offsets, *made, type=target.arrow, mask=mask)
         return pa.MapArray.from_arrays(offsets, *made, type=target.arrow, mask=mask)
 
-    def _places(self, stored: OrcType, target: ColumnType) -> list[int]:
-        """Return the places in a file of a struct's fields, which are found by their names."""
+    def _places(self, stored: OrcType, target: ColumnType) -> list[int | None]:
+        """Return the places in a file of a struct's fields, which are found by their names.
+
+        None are those that were added since, or, in the columns of an old version, that are left
+        out.
+        """
         places = {folded(name): i for i, name in enumerate(stored.field_names)}
-        if (
-            len(places) != len(target.names)
-            or not {folded(n) for n in target.names} <= places.keys()
-        ):
+        names = [folded(name) for name in target.names]
+        if not (places.keys() <= set(names) or set(names) <= places.keys()):
             raise self._other_type(stored, target)
-        return [places[folded(name)] for name in target.names]
+        return [places.get(name) for name in names]
 
     def _leaf(
         self, values: pa.Array, stored: OrcType, column_id: int, target: ColumnType

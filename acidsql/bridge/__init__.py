@@ -45,6 +45,12 @@ from acidsql.bridge.conditions import (
 )
 from acidsql.bridge.connect_server import ConnectServer, start_connect_server
 from acidsql.bridge.current_values import CurrentValues
+from acidsql.bridge.evolving import (
+    MergeSource,
+    insert_source,
+    merge_source,
+    without_stars,
+)
 from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.gateway import send_answers_at_once
 from acidsql.bridge.hadoop import (
@@ -176,6 +182,7 @@ from acidsql.bridge.sorted_arrays import position_of_text
 from acidsql.bridge.source_scans import plan_source_scans
 from acidsql.bridge.spark_versions import TRIED, warn_if_untried
 from acidsql.bridge.sql_text import (
+    NewField,
     alias_of,
     check_expression,
     column_sql,
@@ -266,7 +273,9 @@ __all__ = [
     "Layout",
     "LogicalPlan",
     "MergePlan",
+    "MergeSource",
     "NamedColumns",
+    "NewField",
     "PlanNode",
     "PlanOutline",
     "Planner",
@@ -348,6 +357,7 @@ __all__ = [
     "input_bytes",
     "insert_into_files",
     "insert_query",
+    "insert_source",
     "is_deterministic",
     "is_directory",
     "is_observed_once",
@@ -373,6 +383,7 @@ __all__ = [
     "merge_join",
     "merge_pieces",
     "merge_query",
+    "merge_source",
     "merge_with_broadcast_source",
     "murmur_hash",
     "named_columns",
@@ -454,6 +465,7 @@ __all__ = [
     "with_left",
     "without_conditions",
     "without_plans",
+    "without_stars",
     "write_bucket_files",
     "write_bytes",
     "written_by",

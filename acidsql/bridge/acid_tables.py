@@ -80,6 +80,8 @@ class AcidTable:
         name: which EXPLAIN shows.
         key: equal for two tables only if they have the same rows.
         declared: columns that the files have, with CHAR and VARCHAR, without metadata.
+        initial: value of each of them in files from before it was added, encoded as one partition;
+            None if all are NULL.
         partition_schema: columns of the partitions.
         partitions: their values, as ``storage.splits.encode_partitions`` writes them.
         metadata_columns: names of those with the row id, whether a row was deleted, the index of
@@ -105,6 +107,7 @@ class AcidTable:
     size: int
     rows: int
     zone: str
+    initial: bytes | None = None
     counter: Callable[[], int | None] | None = None
     deleted_rows: DeletedRows = DeletedRows.HIDDEN
     is_whole: bool = False
@@ -171,6 +174,9 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
             made.setPartitions(table.partitions)
     if table.analyzed:
         made.setAnalyzed("\0".join(text for column in table.analyzed for text in column))
+    if table.initial is not None:
+        with active(spark):
+            made.setInitial(table.initial)
     none = scala_object(spark, "scala.None")
     relation = jvm_class(spark, f"{SOURCES}.v2.DataSourceV2Relation").create(made, none, none)
     return UnresolvedPlan(spark, relation), made

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from acidsql.bridge.jvm import (
     CATALYST,
@@ -176,28 +177,75 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
     return StructType.fromJson(json.loads(plan.tableSchema().json()))
 
 
-def parse_new_columns(spark: SparkSession, text: str) -> StructType:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewField:
+    """New field of a struct.
+
+    Attributes:
+        path: names of the column and of what is within it, up to the struct; ``element``, ``key``
+            and ``value`` stand for the parts of arrays and maps.
+        field: the field.
+    """
+
+    path: tuple[str, ...]
+    field: StructField
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewColumns:
+    """New columns and new fields of an ALTER TABLE … ADD COLUMNS."""
+
+    columns: StructType
+    fields: tuple[NewField, ...] = ()
+
+
+def parse_new_columns(spark: SparkSession, text: str) -> NewColumns:
     """Parse the column definitions of an ALTER TABLE … ADD COLUMNS, as ``parse_columns`` does.
 
     Raises:
-        AcidAnalysisError: a column has a position, or is a field of another one
-            (UNSUPPORTED_FEATURE).
+        AcidAnalysisError: a column has a position (UNSUPPORTED_FEATURE.COLUMN_POSITION), or a field
+            NOT NULL or a DEFAULT (UNSUPPORTED_FEATURE.NESTED_COLUMN).
     """
     plan = _parse_part(spark, "ALTER TABLE t ADD COLUMNS (", text, ")")
-    for added in elements(plan.columnsToAdd()):
+    definitions = elements(plan.columnsToAdd())
+    for added in definitions:
         if added.position().isDefined():
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.COLUMN_POSITION",
                 "columns have their positions in files for ever: leave FIRST or AFTER out; CREATE "
                 "OR REPLACE TABLE … AS SELECT writes the rows anew, with columns in another order",
             )
-        if added.path().isDefined():
-            raise AcidAnalysisError(
-                "UNSUPPORTED_FEATURE.NESTED_COLUMN",
-                f"{added.colName()} would be a field of a struct, whose type cannot change: add "
-                "a column",
-            )
-    return parse_columns(spark, text)
+    if not any(added.path().isDefined() for added in definitions):
+        return NewColumns(columns=parse_columns(spark, text))
+    columns, fields = [], []
+    for added in definitions:
+        field = _field_of(added)
+        if not added.path().isDefined():
+            columns.append(field)
+            continue
+        path = tuple(str(part) for part in elements(added.path().get().name()))
+        fields.append(NewField(path=path, field=field))
+    return NewColumns(columns=StructType(columns), fields=tuple(fields))
+
+
+def _field_of(added: JavaObject) -> StructField:
+    """Return the field of a definition among which is one of a field of a struct."""
+    name = str(added.colName())
+    if not added.nullable() or added.default().isDefined():
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+            f"{name} is added together with a field of a struct, which has no DEFAULT and is NULL "
+            "in the rows that are there: leave NOT NULL and DEFAULT out",
+        )
+    comments = [str(comment) for comment in defined(added.comment())]
+    return StructField.fromJson(
+        {
+            "name": name,
+            "type": json.loads(added.dataType().json()),
+            "nullable": True,
+            "metadata": {"comment": comments[0]} if comments else {},
+        }
+    )
 
 
 def _has_constraints(spark: SparkSession, table_spec: JavaObject) -> bool:

@@ -6,14 +6,17 @@ its place, a new one comes last, and none can be moved or dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.definitions import check_columns, check_local_times
+from acidsql.commands.evolved_columns import with_field
+from acidsql.commands.initial_values import INITIAL_TYPES, initial_value
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
@@ -38,11 +41,37 @@ Columns = tuple[Column, ...]
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
-    """Run ADD COLUMNS: existing rows have NULL in the new columns."""
-    added = _parsed(session, statement.columns.of(statement.text))
-    _check_new(added)
+    """Run ADD COLUMNS: rows that are there have the DEFAULT in new columns, or NULL, and NULL in
+    new fields of structs.
+    """
+    given = bridge.parse_new_columns(session.spark, statement.columns.of(statement.text))
+    definitions = columns_of(session.spark, given.columns)
+    check_columns(session, (*table.columns, *definitions), table.partition_columns)
+    added = tuple(_with_initial(session, table, column) for column in definitions)
+
+    def extended(old: Columns) -> Columns:
+        for new in given.fields:
+            place = _position(session, table, old, new.path[:1])
+            old = _with(old, place, _with_field(session, table, old[place], new))
+        return (*old, *added)
+
     source = RecordedStatement(operation="ADD COLUMNS", text=statement.text)
-    return _alter(session, table, source, lambda old: (*old, *added), cascade=statement.cascade)
+    return _alter(session, table, source, extended, cascade=statement.cascade)
+
+
+def _with_field(session: AcidSession, table: Table, column: Column, new: bridge.NewField) -> Column:
+    """Return a column with a new field at the end of a struct in it."""
+    spark = session.spark
+    grown = with_field(bridge.parse_type(spark, column.type), new.path[1:], new.field)
+    if grown is None:
+        raise AcidAnalysisError(
+            "COLUMN_NOT_FOUND",
+            f"{'.'.join(new.path)} of {table.full_name} is no struct that a field could be added "
+            f"to: the column {column.name} is {column.type}",
+            {"colName": quoted_name(new.path)},
+        )
+    (checked,) = columns_of(spark, StructType([StructField(column.name, grown)]))
+    return replace(column, type=checked.type)
 
 
 def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumns) -> DataFrame:
@@ -57,12 +86,12 @@ def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumn
                 f"{len(old)}, so list at least as many, or write the rows anew: "
                 f"{_rewriting(session, table, old[: len(given)])}",
             )
-        _check_new(given[len(old) :])
+        new = [_with_initial(session, table, column) for column in given[len(old) :]]
         kept = [
             _retyped(session, table, before, after)
             for before, after in zip(old, given, strict=False)
         ]
-        return (*kept, *given[len(old) :])
+        return (*kept, *new)
 
     source = RecordedStatement(operation="REPLACE COLUMNS", text=statement.text)
     return _alter(session, table, source, replaced, cascade=statement.cascade)
@@ -168,54 +197,105 @@ def _alter(
 
     Without ``cascade`` the partitions keep their columns, as in Hive.
     """
-
-    def altered(old: Table) -> Columns:
-        columns = alter(old.columns)
-        _check_by_name(old, columns)
-        check_columns(session, columns, old.partition_columns)
-        check_local_times(replace(old, columns=columns))
-        session.metastore.check_table(replace(old, columns=columns))
-        return columns
-
-    altered(table)  # what is refused takes no write id
+    altered(session, table, alter(table.columns))  # what is refused takes no write id
     with write_transaction(session, alter_intent(table, source)) as transaction:
         old = transaction.table
-        columns = altered(old)
-        names = {o.name: n.name for o, n in zip(old.columns, columns, strict=False)}
-        buckets = tuple(names[name] for name in old.bucket_columns)
-        new = replace(old, columns=columns, bucket_columns=buckets)
+        new = altered(session, old, alter(old.columns))
         _check_no_nulls(transaction, new.columns)
         partitions = transaction.partitions() if old.partition_columns else ()
         own = tuple(
             replace(p, columns=None if cascade else p.columns or old.columns) for p in partitions
         )
-        transaction.changes.append(AlterTable(before=old, after=new))
+        recorded = session.metastore.with_recorded_columns(old, new, transaction.write_id)
+        transaction.changes.append(AlterTable(before=old, after=recorded))
         if own:
             transaction.changes.append(AlterPartitions(table=new, before=partitions, after=own))
         transaction.commit([])
     return result.nothing(session.spark)
 
 
+def altered(session: AcidSession, table: Table, columns: Columns) -> Table:
+    """Return a table with other columns.
+
+    Args:
+        session: the session.
+        table: the table.
+        columns: each in the place of the one at its position; others are new.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_COLUMNS; what ``check_columns`` and
+            ``Metastore.check_table`` raise.
+    """
+    _check_by_name(table, columns)
+    check_columns(session, columns, table.partition_columns)
+    names = {o.name: n.name for o, n in zip(table.columns, columns, strict=False)}
+    buckets = tuple(names[name] for name in table.bucket_columns)
+    new = replace(table, columns=columns, bucket_columns=buckets)
+    check_local_times(new)
+    session.metastore.check_table(new)
+    return new
+
+
 def _parsed(session: AcidSession, text: str) -> Columns:
     """Parse column definitions."""
-    return columns_of(session.spark, bridge.parse_new_columns(session.spark, text))
+    parsed = bridge.parse_new_columns(session.spark, text)
+    if parsed.fields:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+            f"{'.'.join(parsed.fields[0].path)} is a column with fields, which keep their names "
+            "and types: ADD COLUMN adds fields at the end",
+        )
+    return columns_of(session.spark, parsed.columns)
 
 
-def _check_new(columns: Sequence[Column]) -> None:
-    """Refuse NOT NULL and DEFAULT of a new column: existing rows have NULL in it."""
-    for column in columns:
-        if not column.nullable:
-            raise AcidAnalysisError(
-                "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
-                f"the new column {column.name} would be NULL in existing rows: leave NOT NULL out, "
-                "UPDATE the table, then ALTER COLUMN … SET NOT NULL",
-            )
-        if column.default is not None:
+def _with_initial(session: AcidSession, table: Table, column: Column) -> Column:
+    """Return a new column with its value in the rows that are there, which is its DEFAULT.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT, the metastore or the table does
+            not keep such a value; UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL, there is none.
+    """
+    if column.default is not None:
+        reason = _why_no_initial(session, table, column)
+        if reason is not None:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT",
-                f"Hive would read NULL in existing rows of the new column {column.name}: leave "
-                "DEFAULT out, then ALTER COLUMN … SET DEFAULT for new rows",
+                f"{reason} in the rows that are there, where the new column {column.name} would "
+                f"have its DEFAULT: run {_in_steps(table, column)}",
             )
+        column = replace(column, initial=initial_value(session, column))
+    if not column.nullable and column.initial is None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
+            f"the new column {column.name} would be NULL in existing rows: give a DEFAULT, or run "
+            f"{_in_steps(table, column)}",
+        )
+    return column
+
+
+def _why_no_initial(session: AcidSession, table: Table, column: Column) -> str | None:
+    """Return what keeps a new column from having a value in old rows; None if nothing does."""
+    if not session.metastore.capabilities.keeps_initial_values:
+        return "Hive would read NULL"
+    if table.file_format is not FileFormat.ORC:
+        return f"files in the format {table.file_format.value} would have NULL"
+    if not isinstance(bridge.parse_type(session.spark, column.type), INITIAL_TYPES):
+        return f"a column of type {column.type} would be NULL"
+    return None
+
+
+def _in_steps(table: Table, column: Column) -> str:
+    """Return the statements that add a column with a DEFAULT, or with NOT NULL."""
+    name, own = f"{quote(table.database)}.{quote(table.name)}", quote(column.name)
+    value = column.default or f"CAST(… AS {column.type})"
+    steps = [f"ALTER TABLE {name} ADD COLUMN {own} {column.type}"]
+    if column.default is not None:
+        steps.append(f"ALTER TABLE {name} ALTER COLUMN {own} SET DEFAULT {value}")
+    if not table.insert_only:
+        steps.append(f"UPDATE {name} SET {own} = {value}")
+    if not column.nullable:
+        steps.append(f"ALTER TABLE {name} ALTER COLUMN {own} SET NOT NULL")
+    return "; ".join(steps)
 
 
 def _position(session: AcidSession, table: Table, columns: Columns, name: Name) -> int:
@@ -223,7 +303,8 @@ def _position(session: AcidSession, table: Table, columns: Columns, name: Name) 
     if len(name) > 1:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.NESTED_COLUMN",
-            f"{'.'.join(name)} is a field of a struct, whose type cannot change: name a column",
+            f"{'.'.join(name)} is a field of a struct, which keeps its name and type: name a "
+            "column; ADD COLUMN adds fields at the end of a struct",
         )
     key = name_key(session.spark)
     names = [key(c.name) for c in columns]
@@ -272,6 +353,23 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
 
     NOT NULL, default and comment stay where the definition has none.
     """
+    is_other = refuse_other_type(session, table, old, given)
+    return Column(
+        name=given.name,
+        type=given.type if is_other else old.type,
+        nullable=old.nullable and given.nullable,
+        default=given.default or old.default,
+        comment=given.comment if given.comment is not None else old.comment,
+        initial=old.initial,
+    )
+
+
+def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Column) -> bool:
+    """Return whether a definition of a column has another type, as which its files can be read.
+
+    Raises:
+        AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN.
+    """
     before, after = (bridge.parse_type(session.spark, c.type) for c in (old, given))
     if not convertible(before, after):
         raise AcidAnalysisError(
@@ -285,13 +383,7 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
             f"column {old.name} of {table.full_name} is in CLUSTERED BY, and another type has "
             "other hash codes: keep its type",
         )
-    return Column(
-        name=given.name,
-        type=given.type if before != after else old.type,
-        nullable=old.nullable and given.nullable,
-        default=given.default or old.default,
-        comment=given.comment if given.comment is not None else old.comment,
-    )
+    return bool(before != after)
 
 
 def _check_by_name(table: Table, columns: Columns) -> None:

@@ -173,7 +173,7 @@ def _delete(session: AcidSession, statement: ast.Delete) -> DataFrame | None:
 
 def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
     table = target_of(session, statement)
-    return row_level.merge(session, table, statement.text) if table else None
+    return row_level.merge(session, table, statement) if table else None
 
 
 def _restore(session: AcidSession, statement: ast.Restore) -> DataFrame | None:

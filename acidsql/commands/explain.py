@@ -22,6 +22,11 @@ from acidsql.commands import (
 )
 from acidsql.commands.acid_plan import PlannedWrite, acid_section
 from acidsql.commands.protect_acid_tables import refuse_damage
+from acidsql.commands.schema_evolution import (
+    evolving_intent,
+    insert_target,
+    merge_target,
+)
 from acidsql.commands.targets import branches_of, target_of, written_table
 from acidsql.insert_only.write import refuse_row_changes
 from acidsql.limits import limits
@@ -99,12 +104,15 @@ def _planned_writes(
     if isinstance(statement, ast.Insert):
         static = insert.static_values(session, table, statement)
         intent = insert_intent(table, _NOT_RUN, static or None, overwrite=statement.overwrite)
-        plan, writer = _insert(session, snapshot, table, statement)
+        target = insert_target(session, table, statement)
+        plan, writer = _insert(session, snapshot, target, statement)
         notes = ("Nothing is written if the partition exists",) * statement.if_not_exists
+        notes = (*notes, *_evolution(table, target))
+        intent = evolving_intent(session, intent, table, target)
         return [plan], [_insert_write(intent, writer, (_ROWS,), notes)]
-    shape = events.write_schema_of(session, table)
     if isinstance(statement, ast.Merge):
-        return _merge(shape, snapshot, statement)
+        return _merge(session, table, snapshot, statement)
+    shape = events.write_schema_of(session, table)
     is_update = isinstance(statement, ast.Update)
     make = row_level.update_events if is_update else row_level.delete_events
     analysis = bridge.analyze_update if is_update else bridge.analyze_delete
@@ -256,10 +264,18 @@ def _create(
     return [bridge.logical_plan(rows)], [write]
 
 
+def _evolution(table: Table, target: Table) -> tuple[str, ...]:
+    """Return a note of the columns that a statement adds or changes, if any."""
+    new = [f"{c.name} {c.type}" for c in target.columns if c not in table.columns]
+    return (f"Columns: {', '.join(new)}",) if new else ()
+
+
 def _merge(
-    shape: events.WriteSchema, snapshot: StatementSnapshot, statement: ast.Merge
+    session: AcidSession, table: Table, snapshot: StatementSnapshot, statement: ast.Merge
 ) -> _Planned:
-    prepared = row_level.prepared_merge(shape.session, shape.table, statement.text, snapshot)
+    target = merge_target(session, table, statement)
+    shape = events.write_schema_of(session, target)
+    prepared = row_level.prepared_merge(shape.session, shape.table, statement, snapshot)
     pieces = row_level.merge_pieces(shape, snapshot, prepared)
     sides = row_level.merge_sides(shape, pieces)
     frame = row_level.merge_events(shape, pieces, sides)
@@ -268,7 +284,7 @@ def _merge(
         for deletes, kinds in ((True, ("update", "delete")), (False, ("update", "insert"))):
             if clause.kind in kinds:
                 targets.append(Target(deletes=deletes, statement_id=number))
-    notes = []
+    notes = list(_evolution(table, target))
     if row_level.may_compute_source(pieces, sides):
         notes.append(
             "Source: computed first if the driver can hold it; its keys then choose the partitions "
@@ -276,7 +292,9 @@ def _merge(
         )
     write = PlannedWrite(
         operation="MERGE",
-        intent=change_intent(shape.table, Operation.UPDATE, _NOT_RUN),
+        intent=evolving_intent(
+            session, change_intent(table, Operation.UPDATE, _NOT_RUN), table, target
+        ),
         targets=tuple(targets),
         writer=_writer_of_events(
             frame, shape, snapshot, likely=row_level.likely_events(pieces, sides)

@@ -10,6 +10,7 @@ from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteResult, WriteSchema, executing
 from acidsql.commands.partitions import matching
+from acidsql.commands.schema_evolution import evolve, evolving_intent, insert_target
 from acidsql.format.identifiers import folded
 from acidsql.format.names import (
     METADATA_FILE,
@@ -54,8 +55,11 @@ def insert(
     overwrite = statement.overwrite
     source = recorded_insert(text, overwrite=overwrite)
     intent = insert_intent(table, source, static or None, overwrite=overwrite)
-    prepared = prepared_insert(session, table, statement)
+    target = insert_target(session, table, statement)
+    intent = evolving_intent(session, intent, table, target)
+    prepared = prepared_insert(session, target, statement)
     with write_transaction(session, intent) as transaction:
+        evolve(transaction, lambda now: insert_target(session, now, statement))
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
             transaction.commit([])
             return result.counts(session.spark, affected=0, inserted=0)
@@ -215,7 +219,7 @@ def prepared_insert(
         )
         return bridge.insert_query(spark, bridge.analyze(spark, insert))
 
-    return prepare(session, table, statement.text, analysis, snapshot)
+    return prepare(session, table, statement.plain_text, analysis, snapshot)
 
 
 def query(

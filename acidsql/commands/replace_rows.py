@@ -60,9 +60,7 @@ class Replacement:
         self, session: AcidSession, table: Table, snapshot: StatementSnapshot | None = None
     ) -> Prepared:
         """Analyse the change; see ``prepare``."""
-        if self.by_merge:
-            return row_level.prepared_merge(session, table, self.change, snapshot)
-        analysis = bridge.analyze_delete
+        analysis = bridge.analyze_merge if self.by_merge else bridge.analyze_delete
         return row_level.prepared_change(session, table, self.change, analysis, snapshot)
 
 
@@ -80,10 +78,17 @@ def replacement_of(session: AcidSession, table: Table, statement: Insert) -> Rep
     """Return what an INSERT with REPLACE inserts and deletes.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE,
+            UNSUPPORTED_FEATURE.INSERT_WITH_SCHEMA_EVOLUTION.
         AcidParseError: no condition is followed by a query.
         ParseException: Spark cannot parse what it inserts.
     """
+    if statement.schema_evolution is not None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.INSERT_WITH_SCHEMA_EVOLUTION",
+            "INSERT WITH SCHEMA EVOLUTION … REPLACE is not supported: ALTER TABLE … ADD COLUMNS "
+            "first, and leave the clause out",
+        )
     name = quoted_table(table)
     before = "" if statement.with_clause is None else statement.with_clause.of(statement.text)
     rest = statement.query.of(statement.text)

@@ -185,7 +185,9 @@ def _is_newest(session: AcidSession, table: Table, moment: Moment) -> bool:
 
 
 def _as_of(seen: StatementSnapshot, table: Table, moment: Moment) -> TableSnapshot:
-    return seen.snapshot(replace(table, as_of=moment))
+    # Read with the columns of today: those that were added are NULL, NOT NULL or not.
+    columns = tuple(replace(column, nullable=True) for column in table.columns)
+    return seen.snapshot(replace(table, as_of=moment, columns=columns))
 
 
 def _events(
@@ -197,8 +199,14 @@ def _events(
         shape: of the table.
         gone: rows to delete, None for none.
         again: rows to insert, None for none.
+
+    Raises:
+        AcidAnalysisError: NOT_NULL_CONSTRAINT_VIOLATION.
     """
-    inserts = None if again is None else events.insert_events(shape, _own_columns(shape, again))
+    inserts = None
+    if again is not None:
+        _check_no_nulls(shape, again)
+        inserts = events.insert_events(shape, _own_columns(shape, again))
     if gone is None:
         return inserts
     deletes = _deletes(shape, gone)
@@ -235,6 +243,29 @@ def _write(
 def _deletes(shape: WriteSchema, rows: DataFrame) -> DataFrame:
     event = events.delete_event(shape, 0, ROW_ID_COLUMN, shape.current_parts())
     return bridge.select(rows, *named_sql(event))
+
+
+def _check_no_nulls(shape: WriteSchema, rows: DataFrame) -> None:
+    """Refuse rows with NULL in a column that was not NOT NULL, or not there, when they were gone.
+
+    Raises:
+        AcidAnalysisError: NOT_NULL_CONSTRAINT_VIOLATION.
+    """
+    required = [quote(c.name) for c in shape.table.columns if not c.nullable]
+    if not required:
+        return
+    missing = [f"{name} IS NULL" for name in required]
+    job = f"{RESTORE} {shape.table.full_name} (NOT NULL)"
+    with phase(Phase.EXECUTE), bridge.job_description(shape.session.spark, job):
+        found = rows.where(" OR ".join(missing)).select(*required).limit(1).collect()
+    if found:
+        name = next(c for c, value in zip(required, found[0], strict=True) if value is None)
+        raise AcidAnalysisError(
+            "NOT_NULL_CONSTRAINT_VIOLATION",
+            f"rows that would come back have NULL in the column {name} of "
+            f"{shape.table.full_name}, which is NOT NULL since: ALTER COLUMN {name} DROP NOT NULL "
+            "first",
+        )
 
 
 def _own_columns(shape: WriteSchema, rows: DataFrame) -> DataFrame:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteSchema
+from acidsql.commands.schema_evolution import evolve, evolving_intent, merge_target
 from acidsql.commands.unique_inserts import UniqueInserts, unique_columns
 from acidsql.format.identifiers import folded
 from acidsql.limits import limits
@@ -27,6 +28,7 @@ from acidsql.storage.finalize import DuplicateKeys
 from acidsql.storage.staging import Target, named_sql
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
+from acidsql.syntax.statements import Merge
 from acidsql.transactions.write_intent import WriteIntent, change_intent
 from acidsql.transactions.write_transaction import write_transaction
 
@@ -147,17 +149,20 @@ def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
     return bridge.select(rows, *named_sql(event))
 
 
-def merge(session: AcidSession, table: Table, text: str) -> DataFrame:
+def merge(session: AcidSession, table: Table, statement: Merge) -> DataFrame:
     """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
     # The clauses are not known yet, so the lock is that of an UPDATE; the write set is exact.
-    intent = _intent(table, Operation.UPDATE, "MERGE", text)
+    intent = _intent(table, Operation.UPDATE, "MERGE", statement.text)
     unique = unique_columns(session, table)
-    prepared = prepared_merge(session, table, text)
+    target = merge_target(session, table, statement)
+    intent = evolving_intent(session, intent, table, target)
+    prepared = prepared_merge(session, target, statement)
     with write_transaction(session, intent) as transaction:
+        evolve(transaction, lambda now: merge_target(session, now, statement))
         shape = events.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         if not prepared.is_current(session, shape.table):
-            prepared = prepared_merge(session, shape.table, text, seen)
+            prepared = prepared_merge(session, shape.table, statement, seen)
         with phase(Phase.PLAN):
             pieces, sides, rows = _joined_at_best(shape, seen, prepared)
         clauses = clauses_of(pieces)
@@ -223,12 +228,23 @@ def clauses_of(pieces: bridge.MergePlan) -> list[bridge.Clause]:
 
 
 def prepared_merge(
-    session: AcidSession, table: Table, text: str, snapshot: StatementSnapshot | None = None
+    session: AcidSession,
+    table: Table,
+    statement: Merge,
+    snapshot: StatementSnapshot | None = None,
 ) -> Prepared:
     """Analyse a MERGE into a table; see ``prepare``."""
-    columns = [quote(c.name) for c in (*table.columns, *table.partition_columns)]
-    text = add_insert_columns(text, columns)
-    return prepare(session, table, text, partial(bridge.analyze_merge, session.spark), snapshot)
+    columns = [c.name for c in (*table.columns, *table.partition_columns)]
+    text = add_insert_columns(statement.plain_text, [quote(name) for name in columns])
+
+    evolves = statement.schema_evolution is not None
+
+    def analysis(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
+        if evolves:
+            plan = bridge.without_stars(session.spark, plan, columns)
+        return bridge.analyze_merge(session.spark, plan)
+
+    return prepare(session, table, text, analysis, snapshot, changes_columns=evolves)
 
 
 def merge_pieces(

@@ -70,9 +70,6 @@ def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge)
             raise unsupported(table, f"INSERT … {clause}", "leave the clause out")
         return table
     refuse_row_changes(table, _ROW_CHANGES[type(statement)])
-    if isinstance(statement, Merge) and statement.schema_evolution:
-        instead = "leave WITH SCHEMA EVOLUTION out"
-        raise unsupported(table, "MERGE WITH SCHEMA EVOLUTION", instead)
     return table
 
 

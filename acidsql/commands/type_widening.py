@@ -6,6 +6,7 @@ Hive's rule is in ``ColumnType.columnTypesCompatible``, ORC's in ``ConvertTreeRe
 from __future__ import annotations
 
 from pyspark.sql.types import (
+    ArrayType,
     ByteType,
     DataType,
     DateType,
@@ -14,22 +15,27 @@ from pyspark.sql.types import (
     FloatType,
     IntegerType,
     LongType,
+    MapType,
     ShortType,
     StringType,
+    StructType,
     VarcharType,
 )
+
+from acidsql.format.identifiers import folded
 
 # The integer types, with their digits.
 _INTEGERS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
 CONVERSIONS = (
     "integers to wider ones, to decimals that hold them and to STRING; integers but BIGINT, and "
-    "FLOAT, to DOUBLE; decimals to wider ones; VARCHAR to a longer one or STRING; DATE to STRING"
+    "FLOAT, to DOUBLE; decimals to wider ones; VARCHAR to a longer one or STRING; DATE to STRING; "
+    "structs to those with more fields at the end"
 )
 
 
 def convertible(old: DataType, new: DataType) -> bool:
     """Return whether a column of type ``old`` may become one of type ``new``, or is one already."""
-    if old == new:
+    if old == new or has_grown(old, new):
         return True
     digits = _INTEGERS.get(type(old))
     if digits is not None:
@@ -43,6 +49,27 @@ def convertible(old: DataType, new: DataType) -> bool:
     if isinstance(old, VarcharType):
         return _is_string(new) or (isinstance(new, VarcharType) and bool(new.length >= old.length))
     return isinstance(old, DateType) and _is_string(new)
+
+
+def has_grown(old: DataType, new: DataType) -> bool:
+    """Return whether a nested type is another one with more fields at the ends of its structs, or
+    is the same.
+
+    Those are NULL in files that lack them, for Hive too: both find fields by name, or by position.
+    """
+    if isinstance(old, StructType) and isinstance(new, StructType):
+        pairs = list(zip(old.fields, new.fields, strict=False))
+        return len(pairs) == len(old.fields) and all(
+            folded(o.name) == folded(n.name)
+            and o.nullable == n.nullable
+            and has_grown(o.dataType, n.dataType)
+            for o, n in pairs
+        )
+    if isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        return has_grown(old.elementType, new.elementType)
+    if isinstance(old, MapType) and isinstance(new, MapType):
+        return has_grown(old.keyType, new.keyType) and has_grown(old.valueType, new.valueType)
+    return bool(old == new)
 
 
 def _holds_integers(digits: int, new: DataType) -> bool:

@@ -53,16 +53,25 @@ class NewTable:
 
 
 def append(
-    session: AcidSession, table: Table, frame: DataFrame, *, by_name: bool = True
+    session: AcidSession,
+    table: Table,
+    frame: DataFrame,
+    *,
+    by_name: bool = True,
+    merges_schema: bool = False,
 ) -> DataFrame:
     """Run INSERT INTO with the rows of a DataFrame; return one row of counts.
 
     Args:
         by_name: whether columns are matched by name, as in INSERT … BY NAME, or by position.
+        merges_schema: whether the table gets the columns that the DataFrame has besides, as by
+            WITH SCHEMA EVOLUTION.
     """
 
     def attempt() -> DataFrame:
-        with _insert_of(session, table, frame, "INTO", by_name=by_name) as statement:
+        with _insert_of(
+            session, table, frame, "INTO", by_name=by_name, merges_schema=merges_schema
+        ) as statement:
             return insert(session, table, statement, of_frame=True)
 
     return run_again_after_conflicts(session, attempt, [frame])
@@ -81,6 +90,7 @@ def overwrite(
     partitions: Mapping[str, object] | None = None,
     mode: str | None = None,
     by_name: bool = True,
+    merges_schema: bool = False,
 ) -> DataFrame:
     """Run INSERT OVERWRITE of a table, or of some of its partitions; return one row of counts.
 
@@ -90,6 +100,7 @@ def overwrite(
         mode: ``static`` replaces all partitions (of ``partitions``), ``dynamic`` those that get
             rows; None uses the session's setting, as INSERT OVERWRITE does.
         by_name: see ``append``.
+        merges_schema: see ``append``.
 
     Raises:
         AcidAnalysisError: INVALID_PARTITION_OVERWRITE_MODE, NON_PARTITION_COLUMN,
@@ -102,7 +113,13 @@ def overwrite(
 
     def attempt() -> DataFrame:
         with _insert_of(
-            session, table, frame, "OVERWRITE", by_name=by_name, partitions=partitions
+            session,
+            table,
+            frame,
+            "OVERWRITE",
+            by_name=by_name,
+            partitions=partitions,
+            merges_schema=merges_schema,
         ) as statement:
             return insert(session, table, statement, mode, of_frame=True)
 
@@ -208,6 +225,7 @@ def _insert_of(
     *,
     by_name: bool,
     partitions: Mapping[str, object] | None = None,
+    merges_schema: bool = False,
 ) -> Iterator[Insert]:
     """Build the INSERT of a DataFrame, which can be run in the block.
 
@@ -221,8 +239,9 @@ def _insert_of(
     values = [(name, bridge.literal_sql(session.spark, value)) for name, value in given.items()]
     with _temporary_view(session, placed) as view:
         matched = "BY NAME " if by_name else ""
+        evolving = "WITH SCHEMA EVOLUTION " if merges_schema else ""
         statement = parse(
-            f"INSERT {kind} TABLE {quoted_table(table)} {matched}SELECT * FROM {view}"
+            f"INSERT {evolving}{kind} TABLE {quoted_table(table)} {matched}SELECT * FROM {view}"
         )
         assert isinstance(statement, Insert)
         yield replace(statement, partition=PartitionSpec(values=tuple(values)) if values else None)
@@ -271,16 +290,22 @@ def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> Da
 
 
 def _by_position(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
-    """Insert partition values at their positions among the last columns of a DataFrame."""
-    renamed = bridge.renamed(frame, [f"c{i}" for i in range(len(frame.columns))])  # never ambiguous
-    number = len(table.columns)
-    rest = iter(renamed.columns[number:])
+    """Insert partition values at their positions among the last columns of a DataFrame.
+
+    Columns that the table lacks stand before those, and keep their names.
+    """
+    number, given = len(table.columns), len(values)
+    last = max(number, len(frame.columns) - (len(table.partition_columns) - given))
+    names = [f"c{i}" for i in range(len(frame.columns))]  # never ambiguous
+    names[number:last] = frame.columns[number:last]
+    renamed = bridge.renamed(frame, names)
+    rest = iter(renamed.columns[last:])
     partitions = [
         values[c.name].alias(f"p{i}") if c.name in values else next(rest, None)
         for i, c in enumerate(table.partition_columns)
     ]
-    given = [column for column in partitions if column is not None]
-    return renamed.select(*renamed.columns[:number], *given, *rest)
+    placed = [column for column in partitions if column is not None]
+    return renamed.select(*renamed.columns[:last], *placed, *rest)
 
 
 @contextmanager

@@ -32,12 +32,14 @@ from acidsql.scan.change_form import (
     ChangeForm,
     check_has_changes,
     invalid_changes,
+    keys_then,
     seen_at,
 )
 from acidsql.scan.change_lists import ChangeLists, Commits
 from acidsql.scan.change_snapshot import ChangeSnapshot
 from acidsql.scan.history_reader import HistoryFiles
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
+from acidsql.scan.versions import at_moment
 from acidsql.storage.listings import Listings
 from acidsql.storage.local_files import LocalFiles
 from acidsql.storage.tails import TailCache
@@ -161,11 +163,13 @@ class Changes:
     def __init__(
         self, client: Client, name: str, options: ChangeOptions, txn_id: int | None
     ) -> None:
-        self.table = client.table(name)
-        check_has_changes(self.table)
-        check_readable(self.table)
+        now = client.table(name)
+        check_has_changes(now)
+        check_readable(now)
+        self.table = at_moment(client.metastore, now, options.last)
         self._options = options
-        self._form = options.form(self.table)
+        form = options.form(now)
+        self._form = replace(form, keys=keys_then(now, self.table, form.keys))
         self._metastore = client.metastore
         self._source = local_source()
         own = frozenset() if txn_id is None else frozenset({txn_id})

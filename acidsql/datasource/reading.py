@@ -26,7 +26,7 @@ from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.metastore.moments import Moment
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot, take_snapshot
-from acidsql.scan.versions import hold_version
+from acidsql.scan.versions import at_moment, hold_version
 from acidsql.storage.listings import Listings
 from acidsql.storage.weighted_groups import weighted_groups
 from acidsql.streaming.client import Client
@@ -136,6 +136,7 @@ def _planned(
     with options.client() as client:
         table = client.table(options.table)
         check_readable(table)
+        table = at_moment(client.metastore, table, options.moment)
         wanted = wanted_of(table, names, rows)
         with read_transaction(client) as txn_id:
             snapshot = _snapshot(client, source, table, wanted, options.moment, txn_id)

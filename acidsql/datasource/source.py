@@ -34,6 +34,7 @@ from acidsql.datasource.types import change_names, schema_ddl, spark_batches
 from acidsql.datasource.writing import Staging, commit_batch, commit_staged, staging_for
 from acidsql.errors import AcidAnalysisError
 from acidsql.scan.change_form import check_has_changes
+from acidsql.scan.versions import at_moment
 
 # Spark's rows of a stream come as Arrow from 4.1 on.
 _StreamArrowWriter = getattr(datasource, "DataSourceStreamArrowWriter", None)
@@ -63,7 +64,9 @@ class AcidDataSource(DataSource):  # type: ignore[misc] # PySpark is not checked
         given = self._given
         with given.client() as client:
             table = client.table(given.table)
-        check_readable(table)
+            check_readable(table)
+            last = given.moment if given.changes is None else given.changes.last
+            table = at_moment(client.metastore, table, last)
         columns = columns_of(table)
         if given.changes is not None:
             check_has_changes(table)
@@ -189,7 +192,9 @@ class FilteringReader(AcidReader):
     def pushFilters(self, filters: list[Any]) -> list[Any]:  # noqa: N802 - PySpark's spelling
         """Take filters to read less; Spark evaluates all of them once more, by its own rules."""
         with self._options.client() as client:
-            table = client.table(self._options.table)
+            table = at_moment(
+                client.metastore, client.table(self._options.table), self._options.moment
+            )
         self._rows = expression_of(filters, columns_of(table).schema)
         return filters
 

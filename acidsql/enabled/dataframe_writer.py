@@ -199,14 +199,15 @@ def _insert_into(
     session: AcidSession, table: Table, frame: DataFrame, settings: WriterSettings
 ) -> None:
     check_insert(settings, table)
+    merges = settings.merges_schema
     if settings.replace_where is not None:
         _replace_where(session, table, frame, settings.replace_where, by_name=False)
     elif settings.mode == "overwrite":
         # None is the mode of INSERT OVERWRITE.
         mode = settings.overwrite_mode
-        write_frame.overwrite(session, table, frame, mode=mode, by_name=False)
+        write_frame.overwrite(session, table, frame, mode=mode, by_name=False, merges_schema=merges)
     else:
-        write_frame.append(session, table, frame, by_name=False)
+        write_frame.append(session, table, frame, by_name=False, merges_schema=merges)
 
 
 def _replace_where(
@@ -243,11 +244,12 @@ def _save_as_table(
         write_frame.create_as(session, new, frame, Replacing.IF_THERE)
         return True
     check_save(settings, table)
+    merges = settings.merges_schema
     if settings.replace_where is not None:
         _replace_where(session, table, frame, settings.replace_where, by_name=True)
     elif settings.mode == "overwrite":
         mode = settings.overwrite_mode or write_frame.overwrite_mode(session)
-        write_frame.overwrite(session, table, frame, mode=mode)
+        write_frame.overwrite(session, table, frame, mode=mode, merges_schema=merges)
     else:
-        write_frame.append(session, table, frame)
+        write_frame.append(session, table, frame, merges_schema=merges)
     return True

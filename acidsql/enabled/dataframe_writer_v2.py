@@ -19,6 +19,7 @@ from acidsql.enabled.writer_settings import (
     check_options,
     is_acid,
     makes_acid,
+    merges_schema,
     refuse_table_of_spark,
     stored_as,
     table_properties,
@@ -110,7 +111,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         """Insert into an ACID table; other tables are Spark's."""
 
         def insert(session: AcidSession, table: Table) -> None:
-            write_frame.append(session, table, self._df)
+            write_frame.append(session, table, self._df, merges_schema=self._merges_schema)
 
         if not self._is_written(insert):
             super().append()
@@ -122,8 +123,10 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             column = F.col(condition) if isinstance(condition, str) else condition
             text = bridge.column_sql(session.spark, column)
             if text.lower() == "true":
-                write_frame.overwrite(session, table, self._df, mode="static")
+                merges = self._merges_schema
+                write_frame.overwrite(session, table, self._df, mode="static", merges_schema=merges)
             else:
+                self._refuse_merging(table)
                 write_frame.overwrite_where(session, table, self._df, text, checked=False)
 
         if not self._is_written(insert):
@@ -133,10 +136,24 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         """Replace the partitions of an ACID table that get rows; other tables are Spark's."""
 
         def insert(session: AcidSession, table: Table) -> None:
-            write_frame.overwrite(session, table, self._df, mode="dynamic")
+            merges = self._merges_schema
+            write_frame.overwrite(session, table, self._df, mode="dynamic", merges_schema=merges)
 
         if not self._is_written(insert):
             super().overwritePartitions()
+
+    @property
+    def _merges_schema(self) -> bool:
+        return merges_schema(self._options)
+
+    def _refuse_merging(self, table: Table) -> None:
+        if self._merges_schema:
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.WRITE_OPTION",
+                f"the rows of {table.full_name} that meet a condition cannot be replaced by rows "
+                "with more columns: leave mergeSchema out, and add the columns with ALTER TABLE "
+                "before",
+            )
 
     def _is_written(self, insert: Callable[[AcidSession, Table], None]) -> bool:
         """Write the table if it is an ACID table; return whether it is."""

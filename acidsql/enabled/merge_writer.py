@@ -37,16 +37,8 @@ class AcidMergeIntoWriter:
         return _WhenNotMatchedBySource(self, condition)
 
     def withSchemaEvolution(self) -> AcidMergeIntoWriter:  # noqa: N802
-        """Refuse WITH SCHEMA EVOLUTION.
-
-        Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.MERGE_WITH_SCHEMA_EVOLUTION.
-        """
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.MERGE_WITH_SCHEMA_EVOLUTION",
-            f"a MERGE into the transactional table {self._merge.target} does not change its "
-            "columns: leave withSchemaEvolution out",
-        )
+        """Add the columns to the table that the source has besides, as far as clauses name them."""
+        return self._with(lambda merge: merge.withSchemaEvolution())
 
     def merge(self) -> None:
         """Run the MERGE."""

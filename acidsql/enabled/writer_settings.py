@@ -15,11 +15,12 @@ from acidsql.session.settings import makes_acid_tables
 from acidsql.syntax.nodes import Clustering, Name
 
 _OVERWRITE_MODE = "partitionoverwritemode"
+_MERGE_SCHEMA = "mergeschema"
 _REPLACE_WHERE = "replacewhere"
 _OVERWRITE_SCHEMA = "overwriteschema"
 _TRANSACTIONAL = "transactional"
 # Options that do not become properties of the new table.
-_NO_PROPERTIES = (_OVERWRITE_MODE, _REPLACE_WHERE, _OVERWRITE_SCHEMA, "path")
+_NO_PROPERTIES = (_OVERWRITE_MODE, _MERGE_SCHEMA, _REPLACE_WHERE, _OVERWRITE_SCHEMA, "path")
 _ACID = "acidsql"
 # Names of each file format; ``hive`` and ``acidsql`` stand for the format that the table has.
 _FORMATS = {
@@ -68,6 +69,18 @@ class WriterSettings:
     def replace_where(self) -> str | None:
         """Value of the option ``replaceWhere``, or None."""
         return self.option(_REPLACE_WHERE)
+
+    @property
+    def merges_schema(self) -> bool:
+        """Whether the option ``mergeSchema`` is true."""
+        return merges_schema(self.options)
+
+
+def merges_schema(options: Mapping[str, str]) -> bool:
+    """Return whether the option ``mergeSchema`` of Delta Lake is true: the table gets the columns
+    that the rows have besides.
+    """
+    return any(k.lower() == _MERGE_SCHEMA and v.lower() == "true" for k, v in options.items())
 
 
 def check_insert(settings: WriterSettings, table: Table) -> None:
@@ -227,7 +240,9 @@ def check_options(options: Mapping[str, str], table: Table) -> None:
         AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
     """
     for key, value in options.items():
-        if key.lower() != _OVERWRITE_MODE and not is_transactional({key: value}):
+        is_flag = key.lower() == _MERGE_SCHEMA and value.lower() in ("true", "false")
+        is_known = is_flag or key.lower() == _OVERWRITE_MODE
+        if not is_known and not is_transactional({key: value}):
             raise _unsupported(
                 "WRITE_OPTION",
                 table,

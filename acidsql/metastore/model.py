@@ -113,6 +113,8 @@ class Column:
         name: as it was written, and as Spark shows it.
         type: type as Spark and Hive write it (``decimal(10,2)``, ``struct<a:int>``).
         default: SQL text of the DEFAULT, or None.
+        initial: value of rows in files from before the column was added, as the text of a partition
+            has it; None for NULL.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Column:
     nullable: bool = True
     default: str | None = None
     comment: str | None = None
+    initial: str | None = None
 
     @property
     def stored_name(self) -> str:
@@ -391,6 +394,8 @@ class Capabilities:
             which Hive 4 has; Hive 3.1 has ORC 1.5.
         queues_cleanups: ``request_cleanup`` is for acidsql. A server decides by itself what is
             cleaned that no compaction has replaced.
+        keeps_initial_values: it keeps ``Column.initial``, and everything that reads its tables
+            knows it. Hive does not.
         compares_rows: transactions that changed different rows of a partition can both commit
             (``rivals``), and a commit can watch tables.
         replaces_tables: a commit can replace the columns, the partitions and the directory of a
@@ -405,5 +410,6 @@ class Capabilities:
     keeps_history: bool
     readers_know_zstd: bool
     queues_cleanups: bool
+    keeps_initial_values: bool
     compares_rows: bool
     replaces_tables: bool

@@ -10,8 +10,12 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from acidsql.format.valid_lists import ValidWriteIdList
+
+if TYPE_CHECKING:
+    from acidsql.metastore.model import Column
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECONDS = 1_000_000
@@ -117,11 +121,14 @@ class TableVersion:
         committed: seconds since 1970 at which it committed; None if nobody knows.
         write_ids: write ids whose rows and delete events the version has. Those that committed
             later are among the open ones.
+        columns: that the table had in its files then; None if they are those of now, or nobody
+            knows.
     """
 
     write_id: int
     committed: float | None
     write_ids: ValidWriteIdList
+    columns: tuple[Column, ...] | None = None
 
     @property
     def complete_up_to(self) -> int:

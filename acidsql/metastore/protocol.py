@@ -21,6 +21,7 @@ from acidsql.metastore.model import (
     LockRequest,
     LockState,
     Operation,
+    Table,
     TableOwner,
     TxnInfo,
     TxnType,
@@ -223,6 +224,16 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
             AcidAnalysisError: VERSION_NOT_FOUND, there was none; HISTORY_NOT_AVAILABLE, it cannot
                 be read any more, or nobody knows what it had; VERSION_HAS_OTHER_COLUMNS;
                 UNSUPPORTED_FEATURE.TIME_TRAVEL, a server does not know such a moment.
+        """
+
+    def with_recorded_columns(self, before: Table, after: Table, write_id: int) -> Table:
+        """Return the definition that a commit gives a table, such that ``find_version`` can tell
+        the columns of older versions. A metastore that keeps them by itself returns ``after``.
+
+        Args:
+            before: the table under the lock of the transaction.
+            after: its new definition.
+            write_id: of the transaction.
         """
 
     def hold_history(

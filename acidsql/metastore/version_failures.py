@@ -57,8 +57,8 @@ def columns_changed(table: str, moment: Moment, oldest: int | None) -> AcidAnaly
     """
     return AcidAnalysisError(
         "VERSION_HAS_OTHER_COLUMNS",
-        f"{table} cannot be read as of {moment}, because its columns were changed later, and "
-        f"versions are read with the columns of today: {_instead(oldest)}",
+        f"{table} cannot be read as of {moment}, because its columns were changed later, by an "
+        f"older acidsql, which did not record what they were: {_instead(oldest)}",
         {"tableName": table, "version": str(moment), "oldestVersion": _number(oldest)},
     )
 

@@ -11,12 +11,13 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Table, TableType
-from acidsql.metastore.moments import Moment, TimeMoment, moment_of_text
+from acidsql.metastore.moments import Moment, TableVersion, TimeMoment, moment_of_text
 from acidsql.metastore.version_failures import not_a_version
 from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.planning.change_request import changes_meant
+from acidsql.scan.change_form import keys_then
 from acidsql.scan.file_times import told_by_files
-from acidsql.scan.versions import HeldVersion, hold_version
+from acidsql.scan.versions import HeldVersion, held_version, with_columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import moment_of_block
 from acidsql.syntax.lexer import quote
@@ -50,10 +51,12 @@ class StatementVersions:
     session: AcidSession
     current: bridge.CurrentValues
     _times: dict[str, TimeMoment] = field(default_factory=dict)
+    _found: dict[tuple[str, Moment], tuple[Moment, TableVersion]] = field(default_factory=dict)
     _held: dict[tuple[str, Moment], HeldVersion] = field(default_factory=dict)
 
     def meant(self, table: Table, reference: bridge.Reference) -> Table:
-        """Return the table that a reference means, with the moment as of which it is read.
+        """Return the table that a reference means, with the moment as of which it is read and the
+        columns that it had then; changes have the columns of their end.
 
         Raises:
             AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, of a view; VERSION_NOT_FOUND, the
@@ -62,7 +65,7 @@ class StatementVersions:
         """
         names_one = reference.version is not None or reference.timestamp is not None
         if reference.changes is not None:
-            return changes_meant(self.session, table, reference.changes, self.current)
+            return self._at_end(changes_meant(self.session, table, reference.changes, self.current))
         is_view = table.table_type is TableType.VIEW
         if is_view and names_one:
             name = table.full_name if table.database else table.name
@@ -73,7 +76,35 @@ class StatementVersions:
             )
         # The tables in a view are references too.
         moment = None if is_view else self._moment(table, reference)
-        return table if moment is None else replace(table, as_of=moment)
+        return table if moment is None else self.at(table, moment)
+
+    def at(self, table: Table, moment: Moment) -> Table:
+        """Return a table as of a moment, with the columns that it had then.
+
+        Raises:
+            AcidAnalysisError: see ``Metastore.find_version``.
+        """
+        _, version = self._version(table, moment)
+        return replace(with_columns_of(table, version), as_of=moment)
+
+    def _at_end(self, table: Table) -> Table:
+        """Return a table whose changes are read, with the columns that it had at their end."""
+        changes = table.changes
+        if changes is None or changes.last is None:
+            return table
+        _, version = self._version(table, changes.last)
+        old = with_columns_of(table, version)
+        return replace(old, changes=replace(changes, keys=keys_then(table, old, changes.keys)))
+
+    def _version(self, table: Table, moment: Moment) -> tuple[Moment, TableVersion]:
+        """Find the version of a table, once; return it with the moment as files tell it."""
+        key = table.full_name, moment
+        if key not in self._found:
+            told = told_by_files(self.session, table, moment)
+            learn_write_ids(self.session, table, None)
+            found = self.session.metastore.find_version(table.database, table.name, told)
+            self._found[key] = told, found
+        return self._found[key]
 
     def _moment(self, table: Table, reference: bridge.Reference) -> Moment | None:
         if reference.timestamp is not None:
@@ -101,9 +132,8 @@ class StatementVersions:
             return None
         key = table.full_name, table.as_of
         if key not in self._held:
-            moment = told_by_files(self.session, table, table.as_of)
-            learn_write_ids(self.session, table, None)
-            self._held[key] = hold_version(self.session.metastore, table, moment, txn_id)
+            moment, version = self._version(table, table.as_of)
+            self._held[key] = held_version(self.session.metastore, table, moment, version, txn_id)
         return self._held[key]
 
 

@@ -24,6 +24,8 @@ class ParsedStatement:
         plan: not analysed; common table expressions are resolved.
         references: all references to tables and views.
         tables: tables and views of the metastore, by the parts of the name.
+        target: definition of the table of the first reference, if the statement changes its
+            columns.
         temporary: temporary views that names may refer to, None for all.
         database: of a view, the database to which its names belong.
     """
@@ -32,6 +34,7 @@ class ParsedStatement:
     plan: bridge.LogicalPlan
     references: Sequence[bridge.Reference]
     tables: Mapping[tuple[str, ...], Table]
+    target: Table | None = None
     temporary: Container[str] | None = None
     database: str | None = None
 

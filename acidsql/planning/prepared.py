@@ -8,7 +8,7 @@ analysed twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql import bridge
 from acidsql.metastore.model import Table, TableType
@@ -64,21 +64,27 @@ def prepare(
     text: str,
     analysis: Analysis,
     snapshot: StatementSnapshot | None = None,
+    *,
+    changes_columns: bool = False,
 ) -> Prepared:
     """Parse and analyse a statement; nothing is read but what the metastore knows of its tables.
 
     Args:
         session: the session.
-        target: the table that it writes into.
+        target: the table that it writes into, with the columns that it is going to have.
         text: its text.
         analysis: of its plan.
         snapshot: with which it reads, once its transaction is open.
+        changes_columns: whether its first reference is to the target with these columns, of which
+            the metastore may not know all.
 
     Raises:
         AnalysisException: Spark cannot parse or resolve the statement.
     """
     with phase(Phase.PLAN):
         parsed = parse_and_resolve(session, text)
+        if changes_columns:
+            parsed = replace(parsed, target=target)
         placeholders = PlaceholderPass(session.spark)
         plan = parsed.plan
         if parsed.tables:

@@ -164,7 +164,9 @@ class StatementSnapshot:
             self.snapshots[key] = taken
             if is_now:
                 self.lists[table.full_name] = taken.write_ids, taken.txns
-        return self.snapshots[key]
+        taken = self.snapshots[key]
+        # The statement may be about to give the table other columns.
+        return taken if taken.table == table else replace(taken, table=table)
 
     def _lists(self, table: Table) -> tuple[ValidWriteIdList, ValidTxnList] | HeldVersion | None:
         """Return what the snapshot of a table sees, as far as that is known before."""
@@ -426,7 +428,9 @@ class StatementSnapshot:
         references, each with the moment as of which it is read.
         """
         return {
-            position: self.versions.meant(parsed.tables[r.parts], r)
+            position: self.versions.meant(
+                parsed.target if position == 0 and parsed.target else parsed.tables[r.parts], r
+            )
             for position, r in enumerate(parsed.references)
             if r.parts in parsed.tables
         }

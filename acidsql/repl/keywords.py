@@ -87,6 +87,11 @@ _BEHIND_WORD = {
 }
 # The same in one kind of statement, by its first word.
 _BEHIND_WORD_IN = {
+    ("INSERT", "SCHEMA"): ("EVOLUTION",),
+    ("INSERT", "EVOLUTION"): ("INTO", "OVERWRITE"),
+    ("MERGE", "WITH"): ("SCHEMA",),
+    ("MERGE", "SCHEMA"): ("EVOLUTION",),
+    ("MERGE", "EVOLUTION"): ("INTO",),
     ("MERGE", "WHEN"): ("MATCHED", "NOT"),
     ("MERGE", "NOT"): ("MATCHED",),
     ("MERGE", "MATCHED"): ("THEN", "AND", "BY"),

@@ -97,6 +97,20 @@ def own_keys(table: Table) -> tuple[str, ...]:
     return keys
 
 
+def keys_then(now: Table, then: Table, keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that keys of a table had when it had other columns.
+
+    Raises:
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, one was added later.
+    """
+    pairs = zip(now.columns, then.columns, strict=False)
+    names = {n.key: t.name for n, t in pairs} | {c.key: c.name for c in now.partition_columns}
+    added = [key for key in keys if folded(key) not in names]
+    if added:
+        raise invalid_changes(now, f"the key {added[0]!r} was added after the last change")
+    return tuple(names[folded(key)] for key in keys)
+
+
 def _found(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     """Return the columns of a table that are named, and the first name of none; None if all are."""
     known = {c.key: c.name for c in (*table.columns, *table.partition_columns)}

@@ -8,7 +8,7 @@ as no base with later rows has been cleaned after.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from acidsql.errors import AcidAnalysisError
@@ -50,10 +50,37 @@ def hold_version(
         AcidAnalysisError: see ``Metastore.find_version``.
     """
     version = metastore.find_version(table.database, table.name, moment)
+    return held_version(metastore, table, moment, version, txn_id)
+
+
+def held_version(
+    metastore: Metastore, table: Table, moment: Moment, version: TableVersion, txn_id: int | None
+) -> HeldVersion:
+    """Hold a version of a table that was found already; see ``hold_version``."""
     removed: Mapping[str | None, int] | None = {}
     if txn_id is not None:
         removed = metastore.hold_history(txn_id, table.database, table.name, version)
     return HeldVersion(moment=moment, version=version, removed=removed)
+
+
+def with_columns_of(table: Table, version: TableVersion) -> Table:
+    """Return a table with the columns that it had at a version, as far as that is known."""
+    if version.columns is None:
+        return table
+    old = {now.name: then.name for now, then in zip(table.columns, version.columns, strict=False)}
+    buckets = tuple(old.get(name, name) for name in table.bucket_columns)
+    return replace(table, columns=version.columns, bucket_columns=buckets)
+
+
+def at_moment(metastore: Metastore, table: Table, moment: Moment | None) -> Table:
+    """Return a table with the columns that it had at a moment, None for now.
+
+    Raises:
+        AcidAnalysisError: see ``Metastore.find_version``.
+    """
+    if moment is None:
+        return table
+    return with_columns_of(table, metastore.find_version(table.database, table.name, moment))
 
 
 def check_version(

@@ -121,6 +121,7 @@ def file_relation(
             name=table.full_name,
             key=digest.hexdigest(),
             declared=_declared_columns(spark, table.columns),
+            initial=_initial_values(table.columns),
             partition_schema=_plain(partition_schema(spark, table)),
             partitions=values,
             metadata_columns=astuple(metadata_columns(table)),
@@ -153,6 +154,12 @@ def _declared_columns(spark: SparkSession, columns: tuple[Column, ...]) -> Struc
     return StructType(
         [StructField(c.name, bridge.parse_type(spark, c.type), c.nullable) for c in columns]
     )
+
+
+def _initial_values(columns: Sequence[Column]) -> bytes | None:
+    """Encode the values of columns in files from before they were added, if one is not NULL."""
+    values = [column.initial for column in columns]
+    return None if values.count(None) == len(values) else encode_partitions([values])
 
 
 def _plain(schema: StructType) -> StructType:

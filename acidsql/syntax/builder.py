@@ -348,7 +348,7 @@ STATEMENTS: Mapping[str, type[Any]] = {
 _REPLACEMENTS = frozenset({"replace_where", "replace_on", "replace_using"})
 
 # Fields whose value is the span of the whole rule.
-WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
+WHOLE = frozenset({"body", "query", "rest", "schema_evolution", "source", "with_clause"})
 
 # Fields whose value is built from the rule's content.
 FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
@@ -376,7 +376,7 @@ UNSUPPORTED = frozenset(
         "cluster_by", "default_collation", "for_replication",
         "options", "partitioned_on", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
-        "with_schema_evolution", "with_serdeproperties", "zorder_by",
+        "with_serdeproperties", "zorder_by",
     }
 )  # fmt: skip
 

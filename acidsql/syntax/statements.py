@@ -218,6 +218,13 @@ class Use(Named):
     """``USE [DATABASE]``."""
 
 
+def _blanked(text: str, span: Span | None) -> str:
+    """Return a text with blanks in place of a span."""
+    if span is None:
+        return text
+    return f"{text[: span.start]}{' ' * (span.end - span.start)}{text[span.end :]}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert(Named):
     """``INSERT INTO`` or ``INSERT OVERWRITE`` a table.
@@ -233,6 +240,7 @@ class Insert(Named):
         replace_where: ``REPLACE WHERE``, with a condition on the rows that are replaced.
         replace_on: ``REPLACE ON``, with a condition on these and the new rows.
         replace_using: columns of ``REPLACE USING``.
+        schema_evolution: ``WITH SCHEMA EVOLUTION``.
     """
 
     query: Span
@@ -246,12 +254,18 @@ class Insert(Named):
     replace_where: bool = False
     replace_on: bool = False
     replace_using: tuple[str, ...] | None = None
+    schema_evolution: Span | None = None
     unsupported: tuple[str, ...] = ()
 
     @property
     def replaces(self) -> bool:
         """Return whether the new rows replace others (``REPLACE``)."""
         return self.replace_where or self.replace_on or self.replace_using is not None
+
+    @property
+    def plain_text(self) -> str:
+        """Text without ``WITH SCHEMA EVOLUTION``, with the same offsets."""
+        return _blanked(self.text, self.schema_evolution)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,9 +331,18 @@ class Delete(_RowLevel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge(_RowLevel):
-    """``MERGE INTO``."""
+    """``MERGE INTO``.
 
-    schema_evolution: bool = False
+    Attributes:
+        schema_evolution: ``WITH SCHEMA EVOLUTION``.
+    """
+
+    schema_evolution: Span | None = None
+
+    @property
+    def plain_text(self) -> str:
+        """Text without ``WITH SCHEMA EVOLUTION``, with the same offsets."""
+        return _blanked(self.text, self.schema_evolution)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.changes import (
     AlterPartitions,
+    AlterTable,
     CatalogChange,
     RecordCounts,
     RecordWrites,
@@ -82,6 +83,8 @@ class WriteTransaction:
         counts: rows that it changed, which its statement tells before the commit; files of
             directories that were published.
         watches: what may not have changed at the commit.
+        before: definition of the table before its commit, if that changes the columns of a table
+            that it writes rows into; else None.
     """
 
     transaction: Transaction
@@ -102,6 +105,7 @@ class WriteTransaction:
     named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
     counts: WriteCounts = field(default_factory=WriteCounts)
     watches: list[Watch] = field(default_factory=list)
+    before: Table | None = None
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
     @property
@@ -369,11 +373,27 @@ class WriteTransaction:
         A partition can have fewer (ALTER TABLE … RESTRICT); readers would not see the others in new
         rows.
         """
-        table = self.table
+        table, before = self.table, self.before
         outdated = tuple(p for p in self.touched.values() if p.columns not in (None, table.columns))
+        if before is not None and table.partition_columns:
+            touched = self.touched.values()
+            outdated = tuple(replace(p, columns=p.columns or before.columns) for p in touched)
         if outdated:
             current = tuple(replace(p, columns=None) for p in outdated)
             self.changes.append(AlterPartitions(table=table, before=outdated, after=current))
+
+    def change_columns(self, table: Table) -> None:
+        """Give the table other columns by the commit; rows are written into these.
+
+        Its lock is exclusive.
+        """
+        if table == self.table:
+            return
+        self.before = self.table
+        metastore = self.session.metastore
+        after = metastore.with_recorded_columns(self.table, table, self.write_id)
+        self.changes.append(AlterTable(before=self.table, after=after))
+        self.table = table
 
     def undo(self) -> None:
         """Delete what was placed, which nobody saw, and partitions that were made for it."""

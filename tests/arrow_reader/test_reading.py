@@ -330,6 +330,12 @@ def test_values_of_a_type_that_the_column_had_before(
     assert read(shelf, filter=[("v", "=", expected)]) == [{"v": expected}]
 
 
+def test_fields_that_a_file_lacks_are_null(shelf: Shelf) -> None:
+    shelf.create("v struct<a:int,b:struct<c:string>,d:array<int>>")
+    lay_original(shelf, "struct<v:struct<a:int>>", [((1,),), (None,)])
+    assert [row["v"] for row in read(shelf)] == [{"a": 1, "b": None, "d": None}, None]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "value"),
     [
@@ -338,7 +344,7 @@ def test_values_of_a_type_that_the_column_had_before(
         ("double", "float", 1.5),
         ("decimal(10,4)", "decimal(5,2)", Decimal(1)),
         ("int", "array<int>", 5),
-        ("struct<a:int>", "struct<a:int,b:int>", (1,)),
+        ("struct<a:int>", "struct<b:int>", (1,)),
         ("timestamp", "string", datetime(2024, 1, 1, tzinfo=_UTC)),
         ("string", "timestamp", "2024-01-01"),
         ("int", "boolean", 1),

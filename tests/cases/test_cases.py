@@ -28,7 +28,6 @@ CASES = [
     for line in (Path(__file__).parent / "dml_cases.jsonl").read_text().splitlines()
 ]
 NOT_YET = {
-    "schema_evolution": "MERGE WITH SCHEMA EVOLUTION is not supported yet",
     "generated": "generated columns are not supported yet",
     "check_constraint": "CHECK constraints are not supported yet",
 }

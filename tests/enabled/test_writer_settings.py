@@ -46,6 +46,7 @@ PARQUET = Table(
         (BUCKETED, {"bucketed_by": ("ID",), "buckets": 4}),
         (BUCKETED, {"options": {"PartitionOverwriteMode": "dynamic"}}),
         (BUCKETED, {"options": {"transactional": "TRUE"}}),
+        (BUCKETED, {"options": {"MergeSchema": "TRUE"}}),
         (PARQUET, {"format": "parquet"}),
     ],
 )
@@ -65,7 +66,7 @@ def test_what_agrees_with_the_table_is_taken(table: Table, told: dict[str, Any])
         (BUCKETED, {"bucketed_by": ("v",), "buckets": 4}, "BUCKET_BY"),
         (BUCKETED, {"sorted_by": ("id",)}, "SORT_BY"),
         (BUCKETED, {"clustered_by": ("id",)}, "CLUSTER_BY"),
-        (BUCKETED, {"options": {"mergeSchema": "true"}}, "WRITE_OPTION"),
+        (BUCKETED, {"options": {"mergeSchema": "maybe"}}, "WRITE_OPTION"),
         (BUCKETED, {"options": {"transactional": "false"}}, "WRITE_OPTION"),
     ],
 )

@@ -139,6 +139,31 @@ def test_partitions_added_renamed_and_dropped(ours: Ours, hive: Hive, t: str) ->
     goes_on(ours, hive, t, "p = 'near', q = 3")
 
 
+def test_fields_added_to_structs(ours: Ours, hive: Hive, t: str) -> None:
+    ours.sql(
+        f"CREATE TABLE {t} (id INT, v STRING, s STRUCT<x: INT>, l ARRAY<STRUCT<x: INT>>) {ACID}"
+    )
+    ours.sql(
+        f"INSERT INTO {t} SELECT id, 'a', named_struct('x', id), array(named_struct('x', id)) "
+        "FROM VALUES (1), (2), (3) AS v(id)"
+    )
+    ours.sql(f"ALTER TABLE {t} ADD COLUMNS (s.y STRING, l.element.y INT)")
+    expected: list[Row] = [(str(i), "a", (str(i), None), ((str(i), None),)) for i in (1, 2, 3)]
+    assert ours.rows(t) == expected
+    ours.sql(
+        f"MERGE WITH SCHEMA EVOLUTION INTO {t} AS t USING (SELECT 2 AS id, 'b' AS v, "
+        "named_struct('x', 5, 'y', 'z', 'w', 6L) AS s, array(named_struct('x', 5, 'y', 6)) AS l, "
+        "7 AS n) AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *"
+    )
+    expected = [
+        ("1", "a", ("1", None, None), (("1", None),), None),
+        ("2", "b", ("5", "z", "6"), (("5", "6"),), "7"),
+        ("3", "a", ("3", None, None), (("3", None),), None),
+    ]
+    assert ours.rows(t) == expected
+    goes_on(ours, hive, t)
+
+
 @pytest.mark.parametrize("reach", ["CASCADE", "RESTRICT"])
 def test_columns_added_to_old_partitions(ours: Ours, hive: Hive, t: str, reach: str) -> None:
     ours.sql(f"CREATE TABLE {t} (id INT, v STRING) PARTITIONED BY (p INT) {ACID}")

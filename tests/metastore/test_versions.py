@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore.model import Partition
+from acidsql.metastore.model import Column, Partition
 from acidsql.metastore.moments import (
     BeforeTransactionMoment,
     BeforeWriteMoment,
@@ -45,9 +45,11 @@ def version(number: int) -> WriteIdMoment:
     return WriteIdMoment(write_id=number)
 
 
-def refused(metastore: Metastore, moment: Moment, condition: str, match: str = ".") -> None:
+def refused(
+    metastore: Metastore, moment: Moment, condition: str, match: str = ".", table: str = "T"
+) -> None:
     with pytest.raises(AcidAnalysisError, match=match) as caught:
-        metastore.find_version("DB", "T", moment)
+        metastore.find_version("DB", table, moment)
     assert caught.value.condition == condition
 
 
@@ -165,12 +167,31 @@ def test_changes_that_leave_no_way_back(metastore: Metastore) -> None:
     table = metastore.table("db", "t")
     metastore.alter_table(replace(table, properties={"a": "b"}))
     assert ids(metastore, version(1)) == {1}
-    renamed = replace(table.columns[0], name="key")
-    metastore.alter_table(replace(table, columns=(renamed, *table.columns[1:])))
-    refused(metastore, version(1), "VERSION_HAS_OTHER_COLUMNS", "newer version")
+    written(metastore, "p")
+    (part,) = metastore.table("db", "p").partition_columns
+    held = metastore.table("db", "p")
+    metastore.alter_table(replace(held, partition_columns=(replace(part, type="bigint"),)))
+    refused(metastore, version(1), "VERSION_HAS_OTHER_COLUMNS", "newer version", table="p")
+    written(metastore, "p")
+    refused(metastore, version(1), "VERSION_HAS_OTHER_COLUMNS", "is there is 2", table="p")
+    assert ids(metastore, version(2), "p") == {1, 2}
+
+
+@only(*EMBEDDED)
+def test_versions_have_the_columns_that_they_had(metastore: Metastore) -> None:
     written(metastore)
-    refused(metastore, version(1), "VERSION_HAS_OTHER_COLUMNS", "is there is 2")
-    assert ids(metastore, version(2)) == {1, 2}
+    table = metastore.table("db", "t")
+    first, *others = table.columns
+    renamed = (replace(first, name="key"), *others)
+    added = (*renamed, Column(name="n", type="int"))
+    metastore.alter_table(replace(table, columns=renamed))
+    metastore.alter_table(replace(table, columns=added))
+    assert metastore.find_version("db", "t", version(1)).columns == table.columns
+    written(metastore)
+    assert metastore.find_version("db", "t", version(2)).columns is None
+    metastore.alter_table(table)
+    assert metastore.find_version("db", "t", version(1)).columns == table.columns
+    assert metastore.find_version("db", "t", version(2)).columns == added
 
 
 @only(*EMBEDDED)

@@ -179,12 +179,57 @@ def test_bucket_columns_keep_their_type_and_may_be_renamed(lab: Lab) -> None:
     lab.sql(f"DROP TABLE {t}")
 
 
+def test_new_fields_are_null_in_old_rows(lab: Lab) -> None:
+    t = lab.create(
+        "id int, st struct<f: int>, l array<struct<f: int>>, m map<string, struct<f: int>>"
+    )
+    lab.insert(t, "(1, named_struct('f', 1), array(named_struct('f', 2)), NULL)")
+    lab.sql(f"ALTER TABLE {t} ADD COLUMNS (st.g string COMMENT 'new', n int, L.element.g int)")
+    lab.sql(f"ALTER TABLE {t} ADD COLUMN m.value.g int")
+    lab.sql(f"ALTER TABLE {t} CHANGE st st struct<f: int, g: string COMMENT 'new', h: int>")
+    assert described(lab, t)[1:] == [
+        ("st", "struct<f: int, g: string comment 'new', h: int>"),
+        ("l", "array<struct<f: int, g: int>>"),
+        ("m", "map<string, struct<f: int, g: int>>"),
+        ("n", "int"),
+    ]
+    assert lab.rows(t) == [(1, (1, None, None), [(2, None)], None, None)]
+    lab.insert(
+        t,
+        "(2, named_struct('f', 3, 'g', 'x', 'h', 4), array(named_struct('f', 5, 'g', 6)), "
+        "map('k', named_struct('f', 7, 'g', 8)), 9)",
+    )
+    lab.sql(f"UPDATE {t} SET st.g = 'y' WHERE st.g IS NULL")
+    rows = [
+        (1, (1, "y", None), [(2, None)], None, None),
+        (2, (3, "x", 4), [(5, 6)], {"k": (7, 8)}, 9),
+    ]
+    assert lab.rows(t) == rows
+    lab.compact(t, "major")
+    assert lab.rows(t) == rows
+
+
 REFUSED = {
     "ADD COLUMNS (n int NOT NULL)": "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
-    "ADD COLUMNS (n int DEFAULT 5)": "UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT",
+    "ADD COLUMNS (n int NOT NULL DEFAULT NULL)": "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
+    "ADD COLUMNS (n timestamp DEFAULT now())": "UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT",
+    "ADD COLUMNS (n binary DEFAULT X'00')": "UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT",
+    "ADD COLUMNS (n string DEFAULT uuid())": "INVALID_DEFAULT_VALUE.NON_DETERMINISTIC",
+    "ADD COLUMNS (n int DEFAULT 'x')": "CAST_INVALID_INPUT",
+    "ADD COLUMNS (n varchar(2) DEFAULT 'abc')": "INVALID_DEFAULT_VALUE.TOO_LONG",
     "ADD COLUMNS (n int FIRST)": "UNSUPPORTED_FEATURE.COLUMN_POSITION",
     "ADD COLUMN n int AFTER id": "UNSUPPORTED_FEATURE.COLUMN_POSITION",
-    "ADD COLUMN st.f int": "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+    "ADD COLUMN st.g int NOT NULL": "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+    "ADD COLUMNS (st.g int, n int DEFAULT 5)": "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+    "ADD COLUMN st.g int FIRST": "UNSUPPORTED_FEATURE.COLUMN_POSITION",
+    "ADD COLUMN st.F int": "COLUMN_ALREADY_EXISTS",
+    "ADD COLUMN st.f.g int": "COLUMN_NOT_FOUND",
+    "ADD COLUMN v.g int": "COLUMN_NOT_FOUND",
+    "ADD COLUMN nope.g int": "COLUMN_NOT_FOUND",
+    "ADD COLUMN p.g int": "CANNOT_ALTER_PARTITION_COLUMN",
+    "ADD COLUMN st.g interval day": "UNSUPPORTED_DATATYPE",
+    "REPLACE COLUMNS (id int, v string, st.g int)": "UNSUPPORTED_FEATURE.NESTED_COLUMN",
+    "CHANGE st st struct<g: int, f: int>": "NOT_SUPPORTED_CHANGE_COLUMN",
     "ADD COLUMNS (ID int)": "COLUMN_ALREADY_EXISTS",
     "ADD COLUMNS (p int)": "COLUMN_ALREADY_EXISTS",
     "ADD COLUMNS (row__id int)": "RESERVED_COLUMN_NAME",

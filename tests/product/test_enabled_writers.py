@@ -152,7 +152,7 @@ def test_save_as_table_is_refused_with_what_it_cannot_carry(on: Lab) -> None:
         ),
         (lambda: fresh().saveAsTable(t, path="/tmp/x"), "UNSUPPORTED_FEATURE.WRITE_OPTION"),
         (
-            lambda: fresh("append").option("mergeSchema", True).saveAsTable(t),
+            lambda: fresh("append").option("mergeSchema", "maybe").saveAsTable(t),
             "UNSUPPORTED_FEATURE.WRITE_OPTION",
         ),
         (lambda: fresh().saveAsTable(f"{t}_view"), "EXPECT_TABLE_NOT_VIEW"),
@@ -167,6 +167,29 @@ def test_save_as_table_is_refused_with_what_it_cannot_carry(on: Lab) -> None:
     ids.write.mode("append").bucketBy(2, "ID").option("transactional", True).saveAsTable(b)
     assert on.rows(b) == [(9,)]
     on.sql(f"DROP VIEW {t}_view")
+
+
+def test_merge_schema_adds_the_columns_that_rows_have_besides(on: Lab) -> None:
+    t = on.create("id int", partitioned="p int")
+    on.insert(t, "(1, 1)")
+    news = frame(on, "n string, p int, id int", ("x", 1, 2))
+    news.write.mode("append").option("mergeSchema", True).saveAsTable(t)
+    news.select("id", "n", "p").write.option("MERGESCHEMA", "true").insertInto(t)
+    assert on.rows(t) == [(1, None, 1), (2, "x", 1), (2, "x", 1)]
+    more = frame(on, "id int, n string, z int, p int", (3, "y", 4, 2))
+    more.write.mode("overwrite").option("mergeSchema", True).insertInto(t)
+    assert on.rows(t)[-1] == (3, "y", 4, 2)
+    extra = more.withColumn("e", F.lit(5))
+    assert (
+        refused(lambda: extra.write.mode("append").option("mergeSchema", False).saveAsTable(t))
+        == "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS"
+    )
+    new = frame(on, "id int", (1,)).write.option("mergeSchema", True).option("transactional", True)
+    new.saveAsTable("enabled_merging")
+    assert on.rows("enabled_merging") == [(1,)]
+    properties = on.sql("SHOW TBLPROPERTIES enabled_merging")
+    assert not [key for key, _ in properties if key.lower() == "mergeschema"]
+    on.sql("DROP TABLE enabled_merging")
 
 
 @pytest.mark.slow

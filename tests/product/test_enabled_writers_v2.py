@@ -65,6 +65,20 @@ def test_write_to_overwrites_partitions(on: Lab) -> None:
     assert on.rows(t) == [(30, 3), (40, 4)]
 
 
+def test_write_to_merges_schemas(on: Lab) -> None:
+    t = parts(on)
+    frame(on, "w int, v int, p int", (5, 10, 1)).writeTo(t).option("mergeSchema", "true").append()
+    assert (10, 5, 1) in on.rows(t)
+    more = frame(on, "w int, v int, p int, x int", (6, 11, 1, 7)).writeTo(t)
+    more.option("mergeSchema", "true").overwritePartitions()
+    assert on.rows(t) == [(11, 6, 7, 1), (2, None, None, 2)]
+    other = frame(on, "w int, v int, p int, y int", (6, 12, 1, 7)).writeTo(t)
+    merging = other.option("mergeSchema", "true")
+    assert refused(lambda: merging.overwrite(F.col("p") == 1)) == "UNSUPPORTED_FEATURE.WRITE_OPTION"
+    merging.overwrite(F.lit(True))
+    assert on.rows(t) == [(12, 6, None, 7, 1)]
+
+
 def test_write_to_makes_transactional_tables_and_replaces_them(on: Lab) -> None:
     rows = frame(on, "id int, p int", (1, 1), (2, 2))
     new = "enabled_created"
@@ -79,7 +93,7 @@ def test_write_to_makes_transactional_tables_and_replaces_them(on: Lab) -> None:
     for write, expected in (
         (writer().create, "TABLE_OR_VIEW_ALREADY_EXISTS"),
         (rows.writeTo(new).using("parquet").createOrReplace, "UNSUPPORTED_FEATURE.REPLACE_TABLE"),
-        (writer().option("mergeSchema", "true").append, "UNSUPPORTED_FEATURE.WRITE_OPTION"),
+        (writer().option("mergeSchema", "maybe").append, "UNSUPPORTED_FEATURE.WRITE_OPTION"),
     ):
         assert refused(write) == expected
     assert on.state(new) == before
@@ -168,13 +182,19 @@ def test_merge_into_knows_its_source_by_the_names_it_has(merging: Lab) -> None:
     merging.spark.catalog.dropTempView("news")
 
 
+def test_merge_into_evolves(merging: Lab) -> None:
+    t = merging.create("id int", values="(1)")
+    source = frame(merging, "id int, v string", (1, "x"), (2, "y")).alias("s")
+    writer = source.mergeInto(t, F.expr(f"{t}.id = s.id")).withSchemaEvolution()
+    writer.whenMatched().updateAll().whenNotMatched().insertAll().merge()
+    assert merging.rows(t) == [(1, "x"), (2, "y")]
+
+
 def test_merge_into_is_refused_with_what_it_cannot_do(merging: Lab) -> None:
     t = merging.create("id int", values="(1)")
     before = merging.state(t)
     source = frame(merging, "id int", (1,)).alias("s")
     condition = F.expr(f"{t}.id = s.id")
-    writer = source.mergeInto(t, condition)
-    assert refused(writer.withSchemaEvolution) == "UNSUPPORTED_FEATURE.MERGE_WITH_SCHEMA_EVOLUTION"
     assert refused(lambda: source.mergeInto(t, condition).whenNotMatchedBySource().updateAll()) == (
         "UNSUPPORTED_FEATURE.UPDATE_ALL_NOT_MATCHED_BY_SOURCE"
     )

@@ -167,13 +167,11 @@ _LIMITS = {
             "INSERT INTO bad REPLACE WHERE row__id.writeid = 1 SELECT * FROM bad",
         )
     ),
-    "`INSERT WITH SCHEMA EVOLUTION`, `INSERT … WITH (options)`": _features(
-        INSERT_WITH_SCHEMA_EVOLUTION="INSERT WITH SCHEMA EVOLUTION INTO bad SELECT * FROM bad",
+    "`INSERT … WITH (options)`; `WITH SCHEMA EVOLUTION` before `REPLACE`": _features(
         INSERT_OPTIONS="INSERT INTO bad WITH (a = 'b') SELECT * FROM bad",
-    ),
-    "`MERGE WITH SCHEMA EVOLUTION`": _features(
-        MERGE_WITH_SCHEMA_EVOLUTION="MERGE WITH SCHEMA EVOLUTION INTO bad USING bad_source s "
-        "ON bad.id = s.id WHEN MATCHED THEN DELETE"
+        INSERT_WITH_SCHEMA_EVOLUTION=(
+            "INSERT WITH SCHEMA EVOLUTION INTO bad REPLACE WHERE id = 1 SELECT * FROM bad"
+        ),
     ),
     "`FROM … INSERT … INSERT …` into ACID tables and others, or directories": _features(
         MULTI_INSERT_MIXED=(
@@ -209,14 +207,18 @@ _LIMITS = {
             "ALTER TABLE bad REPLACE COLUMNS (id int, v string)",
         )
     ),
-    "a new column with `NOT NULL` or `DEFAULT`: it is NULL in the rows that are there": _features(
+    "a new column with `NOT NULL` and no `DEFAULT`; with a `DEFAULT` on a Hive Metastore, or that "
+    "is a timestamp, bytes, an array, a map or a struct, or in Parquet or text": _features(
         ADD_COLUMN_NOT_NULL="ALTER TABLE bad ADD COLUMNS (x int NOT NULL)",
-        ADD_COLUMN_DEFAULT="ALTER TABLE bad ADD COLUMNS (x int DEFAULT 1)",
+        ADD_COLUMN_DEFAULT=(
+            "ALTER TABLE bad ADD COLUMNS (x timestamp DEFAULT TIMESTAMP'2024-01-01 00:00:00')",
+            "ALTER TABLE bad ADD COLUMNS (x array<int> DEFAULT array(1))",
+        ),
     ),
-    "a new or renamed field of a struct": _features(
+    "a renamed field of a struct, a new one with `NOT NULL` or `DEFAULT`": _features(
         NESTED_COLUMN=(
-            "ALTER TABLE bad ADD COLUMN v.x int",
             "ALTER TABLE bad RENAME COLUMN v.x TO y",
+            "ALTER TABLE bad ADD COLUMN v.x int NOT NULL",
         )
     ),
     "`SET LOCATION`": _features(SET_LOCATION="ALTER TABLE bad SET LOCATION '/x'"),

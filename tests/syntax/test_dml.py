@@ -73,10 +73,10 @@ INSERT = [
     ("INSERT INTO «t» [[query|SELECT r'\\', \"it\"\"s\", 'it\\'s;']]", T),
     (
         (
-            "INSERT WITH SCHEMA EVOLUTION INTO «t» WITH ('a'='b') REPLACE WHERE "
-            "[[query|a = 1 SELECT 1]]"
+            "INSERT [[schema_evolution|WITH SCHEMA EVOLUTION]] INTO «t» WITH ('a'='b') "
+            "REPLACE WHERE [[query|a = 1 SELECT 1]]"
         ),
-        {**T, "unsupported": ("WITH SCHEMA EVOLUTION", "OPTIONS"), "replace_where": True},
+        {**T, "unsupported": ("OPTIONS",), "replace_where": True},
     ),
     (
         "INSERT INTO TABLE «t» BY NAME REPLACE WHERE [[query|a = 1 VALUES (1)]]",
@@ -140,8 +140,8 @@ DML = [
     ("MERGE INTO «t» USING s ON t.a = s.a WHEN MATCHED THEN DELETE", Merge, T),
     ("MERGE INTO «using» AS x USING {df} s ON true WHEN NOT MATCHED THEN INSERT *", Merge,
      {"name": ("using",), "alias": "x"}),
-    ("MERGE WITH SCHEMA EVOLUTION INTO «t» x(a) USING (SELECT 1) ON true", Merge,
-     {**T, "alias": "x", "schema_evolution": True}),
+    ("MERGE [[schema_evolution|WITH SCHEMA EVOLUTION]] INTO «t» x(a) USING (SELECT 1) ON true",
+     Merge, {**T, "alias": "x"}),
     ("[[with_clause|WITH c AS (SELECT 1), d AS (SELECT 2)]] MERGE INTO «t» USING d ON 1=1",
      Merge, T),
 ]  # fmt: skip

@@ -74,6 +74,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   private final Configuration conf;
   private final JavaSparkContext context;
   private Object[][] partitions;
+  private Object[] initial; // by position, values of columns in files that lack them
 
   /**
    * Makes the table.
@@ -131,6 +132,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
       metadata[i] = new Virtual((String) virtual.get(i), types[i]);
     }
     this.partitions = new Object[0][];
+    this.initial = new Object[this.declared.length()];
   }
 
   /**
@@ -140,8 +142,22 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
    *     and its UTF-8 bytes; Spark casts it by the settings of the session that calls
    */
   public void setPartitions(byte[] values) throws IOException {
+    partitions = decode(values, partitionSchema);
+  }
+
+  /**
+   * Sets the values that columns have in files from before they were added.
+   *
+   * @param values of one partition with all columns of the files, see setPartitions
+   */
+  public void setInitial(byte[] values) throws IOException {
+    StructType read = (StructType) CharVarcharUtils.replaceCharVarcharWithString(declared);
+    initial = decode(values, read)[0];
+  }
+
+  private Object[][] decode(byte[] values, StructType types) throws IOException {
     DataInputStream in = new DataInputStream(new ByteArrayInputStream(values));
-    StructField[] fields = partitionSchema.fields();
+    StructField[] fields = types.fields();
     Object[][] found = new Object[in.readInt()][fields.length];
     Map[] known = new Map[fields.length];
     for (int i = 0; i < found.length; i++) {
@@ -159,7 +175,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
         }
       }
     }
-    partitions = found;
+    return found;
   }
 
   /**
@@ -194,6 +210,10 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
 
   Object[][] partitions() {
     return partitions;
+  }
+
+  Object[] initial() {
+    return initial;
   }
 
   /** Returns the position of a column; of a metadata column, -1 less its index. */

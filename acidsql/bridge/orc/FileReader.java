@@ -321,7 +321,8 @@ final class FileReader implements SearchArguments.KnownColumns {
         DataType declared = plan.declared.fields()[position].dataType();
         found[i] = Columns.shown(declared, type, vectors[places[position]], counted, moments);
       } else {
-        found[i] = new ConstantColumn(type, null); // added since the file was written
+        // It was added since the file was written.
+        found[i] = new ConstantColumn(type, plan.initial[position]);
       }
     }
     return found;
@@ -487,7 +488,9 @@ final class FileReader implements SearchArguments.KnownColumns {
 
   Object constant(int column) {
     int position = plan.positions[column];
-    return position < plan.dataColumns ? null : part.partition[position - plan.dataColumns];
+    return position < plan.dataColumns
+        ? plan.initial[position]
+        : part.partition[position - plan.dataColumns];
   }
 
   /** Returns the statistics of a required column, or null if it has another type in the file. */

@@ -17,6 +17,7 @@ final class ReadPlan implements Serializable {
   final Predicate[] predicates; // all of which rows have to meet, or they may be left out
   final String zone;
   final int batchRows;
+  final Object[] initial; // see AcidTable
   private final int[] columns; // by position in the table, index of the required column or -1
   private final boolean[] hasVirtual; // by index of the metadata column, whether it is required
 
@@ -28,6 +29,7 @@ final class ReadPlan implements Serializable {
     this.predicates = predicates;
     this.zone = table.zone;
     this.batchRows = table.batchRows;
+    this.initial = table.initial();
     StructField[] fields = required.fields();
     positions = new int[fields.length];
     columns = new int[dataColumns];

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 
 from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
-from acidsql.metastore.embedded import history_limits
+from acidsql.metastore.embedded import column_history, history_limits
 from acidsql.metastore.embedded.databases import existing_database
 from acidsql.metastore.embedded.history_limits import LimitedBy
 from acidsql.metastore.model import Column, FileFormat, Table, TableType
@@ -70,8 +70,10 @@ def alter_table(connection: sqlite3.Connection, table: Table) -> None:
     )
     if before is None:
         return
-    if _shape(before) != _shape(altered):
+    if _shape(before.partition_columns) != _shape(altered.partition_columns):
         history_limits.record(connection, owner, LimitedBy.COLUMNS)
+    if _shape(before.columns) != _shape(altered.columns):
+        column_history.record(connection, owner, columns_text(before.columns))
     if before.location != altered.location:
         history_limits.record(connection, owner, LimitedBy.LOCATION)
 
@@ -97,12 +99,15 @@ def replace_table(connection: sqlite3.Connection, txn_id: int, table: Table) -> 
 
 
 # Tables about the partitions of a table, and what is in their directories.
-_OF_PLACES = ("partitions", "statistics", "compaction_candidates", "cleaned_history")
+_OF_PLACES = (
+    *("partitions", "statistics", "compaction_candidates"),
+    *("cleaned_history", "column_history"),
+)
 
 
-def _shape(table: Table) -> tuple[tuple[str, str], ...]:
-    """Return the names and types of a table's columns, which the rows of all versions have."""
-    return tuple((c.stored_name, c.type) for c in (*table.columns, *table.partition_columns))
+def _shape(columns: Iterable[Column]) -> tuple[tuple[str, str], ...]:
+    """Return the names and types of columns, by which versions are read."""
+    return tuple((c.stored_name, c.type) for c in columns)
 
 
 def rename_table(

@@ -318,6 +318,18 @@ _VERSION_8 = (
     "ALTER TABLE tables ADD COLUMN replaced_by INTEGER NOT NULL DEFAULT 0",
 )
 
+_VERSION_9 = (
+    # Columns that versions of a table had whose commits have lower numbers.
+    f"""
+    CREATE TABLE column_history (
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        commit_number INTEGER NOT NULL,
+        columns TEXT NOT NULL,            -- JSON array of objects
+        PRIMARY KEY (table_id, commit_number)
+    ) {_STRICT_WITHOUT_ROWID}
+    """,
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -327,6 +339,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_6,
     _VERSION_7,
     _VERSION_8,
+    _VERSION_9,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -60,6 +60,7 @@ _CAPABILITIES = Capabilities(
     keeps_history=True,
     readers_know_zstd=True,
     queues_cleanups=True,
+    keeps_initial_values=True,
     compares_rows=True,
     replaces_tables=True,
 )
@@ -274,6 +275,11 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
     def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
         with self.database.read() as connection:
             return versions.find(connection, database, table, moment, self._clock())
+
+    def with_recorded_columns(self, before: Table, after: Table, write_id: int) -> Table:
+        """See ``Metastore``; the commit itself records the columns."""
+        del before, write_id
+        return after
 
     def hold_history(
         self, txn_id: int, database: str, table: str, version: TableVersion

@@ -2,20 +2,21 @@
 
 The commits of all tables have numbers in their order, so a version is what has a number up to that
 of its own commit. What makes older versions unreadable is recorded before it happens: changes of
-columns and partitions in ``history_limits``, removal of directories in ``cleaned_history``.
+partitions in ``history_limits``, removal of directories in ``cleaned_history``. Columns of older
+versions are in ``column_history``.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from acidsql.errors import TransactionStateError
 from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidWriteIdList
-from acidsql.metastore.embedded import catalog
+from acidsql.metastore.embedded import catalog, column_history
 from acidsql.metastore.embedded.history_limits import LimitedBy
 from acidsql.metastore.embedded.transactions import require_open, state_of
 from acidsql.metastore.model import TxnState
@@ -103,7 +104,8 @@ def find(
         case TimeMoment():
             found, number = _of_time(writes, moment, now)
     _check_limits(writes, moment, number)
-    return found
+    columns = column_history.find(connection, writes.table_id, number)
+    return found if columns is None else replace(found, columns=catalog.columns_of(columns))
 
 
 def _of_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableVersion, int]:

@@ -30,6 +30,7 @@ from acidsql.metastore.hive import (
     analyzed,
     catalog,
     cleaning,
+    column_history,
     locks,
     offsets,
     seeding,
@@ -72,6 +73,7 @@ _CAPABILITIES = Capabilities(
     keeps_history=False,
     readers_know_zstd=False,
     queues_cleanups=False,
+    keeps_initial_values=False,
     compares_rows=False,
     replaces_tables=False,
 )
@@ -270,8 +272,15 @@ class HiveMetastore(CatalogStore):
         return transactions.valid_write_ids(self.server, database, table, txns)
 
     def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
-        self._tables.remembered(database, table)
-        return versions.find(self.server, lowered(database), lowered(table), moment)
+        known = self._tables.remembered(database, table)
+        found = versions.find(self.server, lowered(database), lowered(table), moment)
+        if column_history.PROPERTY not in (known.parameters or {}):
+            return found
+        columns = column_history.columns_at(self.table(database, table), found.write_id)
+        return replace(found, columns=columns)
+
+    def with_recorded_columns(self, before: Table, after: Table, write_id: int) -> Table:
+        return column_history.recorded(before, after, write_id)
 
     def hold_history(self, txn_id: int, database: str, table: str, version: TableVersion) -> None:
         """See ``Metastore``; nobody tells what the server's cleaner has removed."""

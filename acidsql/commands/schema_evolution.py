@@ -1,0 +1,206 @@
+"""WITH SCHEMA EVOLUTION: the columns that a MERGE or an INSERT adds to its table.
+
+They and the rows become visible by one commit. A Hive Metastore, which knows no such step, changes
+the table directly before the commit, and takes that back if the commit fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pyspark.sql.types import StructField, StructType
+
+from acidsql import bridge
+from acidsql.commands.alter_columns import altered, refuse_other_type
+from acidsql.commands.evolved_columns import LossyTypeError, grown, paired, part_of
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import folded
+from acidsql.metastore.history import RecordedStatement
+from acidsql.metastore.model import Column, LockType, Table
+from acidsql.planning.prepared import prepare
+from acidsql.schema.columns import as_nullable, columns_of
+from acidsql.session.acid_session import AcidSession
+from acidsql.syntax.lexer import quote
+from acidsql.syntax.merge import add_insert_columns
+from acidsql.syntax.statements import Insert, Merge
+from acidsql.transactions.current import refuse_in_transaction
+from acidsql.transactions.write_intent import WriteIntent, alter_intent
+from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+
+Path = tuple[str, ...]
+
+
+def merge_target(session: AcidSession, table: Table, statement: Merge) -> Table:
+    """Return the table of a MERGE with the columns that the statement adds to it.
+
+    Raises:
+        AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN, UNSUPPORTED_DATATYPE and what
+            ``altered`` raises.
+    """
+    if statement.schema_evolution is None:
+        return table
+    found: list[bridge.MergeSource | None] = []
+
+    def look(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
+        found.append(bridge.merge_source(session.spark, plan))
+        return plan
+
+    columns_of_target = [quote(c.name) for c in (*table.columns, *table.partition_columns)]
+    text = add_insert_columns(statement.plain_text, columns_of_target)
+    prepare(session, table, text, look)
+    source = found[0]
+    if source is None:
+        return table
+    names = {folded(statement.alias or table.name)}
+    columns = {c.key for c in (*table.columns, *table.partition_columns)}
+    parts = [source.schema] if source.has_star else []
+    for key, value in source.named:
+        path = assigned_path(key, value, columns, names)
+        part = None if path is None else part_of(source.schema, path)
+        parts += [] if part is None else [part]
+    evolved = table
+    for part in parts:
+        evolved = _evolved(session, evolved, part, grown)
+    return evolved
+
+
+def assigned_path(
+    key: Sequence[str], value: Sequence[str], columns: frozenset[str] | set[str], names: set[str]
+) -> Path | None:
+    """Return the column of the source that an assignment takes, if that has the same name as the
+    target's; None for another one, which adds nothing.
+
+    Args:
+        key: parts of the name of the target's column.
+        value: parts of the name of the source's.
+        columns: names of the target's columns, folded.
+        names: under which the target is known.
+
+    >>> assigned_path(("t", "w"), ("s", "w"), {"id"}, {"t"})
+    ('w',)
+    """
+    path = list(map(folded, key))
+    if len(path) > 1 and path[0] not in columns and path[0] in names:
+        path = path[1:]
+    given = list(map(folded, value))
+    return tuple(path) if given[-len(path) :] == path and len(given) - len(path) <= 1 else None
+
+
+def insert_target(session: AcidSession, table: Table, statement: Insert) -> Table:
+    """Return the table of an INSERT with the columns that the statement adds to it; see
+    ``merge_target``.
+    """
+    if statement.schema_evolution is None:
+        return table
+    found: list[StructType | None] = []
+
+    def look(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
+        found.append(bridge.insert_source(session.spark, plan))
+        return plan
+
+    prepare(session, table, statement.plain_text, look)
+    schema = found[0]
+    if schema is None:
+        return table
+    partitions = {c.key for c in table.partition_columns}
+    if statement.by_name or statement.columns is not None:
+        if statement.columns is not None:
+            named = zip(statement.columns, schema.fields, strict=False)
+            schema = StructType([StructField(name, f.dataType) for name, f in named])
+        fields = [f for f in schema.fields if folded(f.name) not in partitions]
+        return _evolved(session, table, StructType(fields), grown)
+    # As in every INSERT, the values of partition columns come last.
+    fields = schema.fields[: len(schema.fields) - _dynamic_partitions(table, statement)]
+    return _evolved(session, table, StructType(fields), paired)
+
+
+def _dynamic_partitions(table: Table, statement: Insert) -> int:
+    """Return the number of partition columns whose values the rows of an INSERT have."""
+    given = dict(statement.partition.values) if statement.partition else {}
+    static = {folded(name) for name, value in given.items() if value is not None}
+    return sum(c.key not in static for c in table.partition_columns)
+
+
+def _evolved(
+    session: AcidSession,
+    table: Table,
+    source: StructType,
+    merged: Callable[[StructType, StructType], StructType],
+) -> Table:
+    """Return a table with the columns and types that a source has besides."""
+    spark = session.spark
+    types = [bridge.parse_type(spark, c.type) for c in table.columns]
+    pairs = zip(table.columns, types, strict=True)
+    old = StructType([StructField(c.name, data_type, c.nullable) for c, data_type in pairs])
+    partitions = {c.key for c in table.partition_columns}
+    fields = [f for f in source.fields if folded(f.name) not in partitions]
+    source = as_nullable(StructType(fields))
+    try:
+        new = merged(old, source)
+    except LossyTypeError as error:
+        raise _lossy(table, str(error), source) from None
+    number = len(table.columns)
+    kept: list[Column] = []
+    for column, data_type, field in zip(table.columns, types, new.fields, strict=False):
+        if field.dataType == data_type:
+            kept.append(column)
+            continue
+        retyped = replace(column, type=bridge.type_sql(spark, field.dataType))
+        refuse_other_type(session, table, column, retyped)
+        kept.append(retyped)
+    columns = (*kept, *columns_of(spark, StructType(new.fields[number:])))
+    return table if columns == table.columns else altered(session, table, columns)
+
+
+def _lossy(table: Table, name: str, source: StructType) -> AcidAnalysisError:
+    column = next(c for c in table.columns if c.name == name)
+    given = next((f.dataType.simpleString() for f in source if folded(f.name) == column.key), None)
+    of_source = f"the {given} of the source" if given else "the source's type"
+    return AcidAnalysisError(
+        "NOT_SUPPORTED_CHANGE_COLUMN",
+        f"column {name} of {table.full_name} is {column.type}, which does not hold {of_source}, "
+        "and cannot become that, because its files are not rewritten: cast the column in the "
+        "source",
+    )
+
+
+def evolving_intent(
+    session: AcidSession, intent: WriteIntent, table: Table, evolved: Table
+) -> WriteIntent:
+    """Return the intent of a statement that may add columns: if it does, it waits until nobody
+    writes the table, as ALTER TABLE does.
+
+    Raises:
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
+    """
+    if evolved == table:
+        return intent
+    refuse_in_transaction(session, "adding columns WITH SCHEMA EVOLUTION")
+    return replace(intent, lock=LockType.EXCLUSIVE, partition=None)
+
+
+def evolve(transaction: WriteTransaction, target_of: Callable[[Table], Table]) -> None:
+    """Give the table of a statement the columns that it adds, if its lock is for that.
+
+    Args:
+        transaction: of the statement.
+        target_of: returns a table with the columns that the statement adds.
+    """
+    if transaction.intent.lock is LockType.EXCLUSIVE:
+        transaction.change_columns(target_of(transaction.table))
+
+
+def add_columns_of(session: AcidSession, table: Table, schema: StructType) -> None:
+    """Give a table the columns that rows have besides, by a transaction of its own: one of several
+    statements cannot change columns.
+
+    Raises:
+        AcidAnalysisError: see ``merge_target``.
+    """
+    if _evolved(session, table, schema, grown) == table:
+        return
+    source = RecordedStatement(operation="ADD COLUMNS", text=None)
+    with write_transaction(session, alter_intent(table, source)) as transaction:
+        transaction.change_columns(_evolved(session, transaction.table, schema, grown))
+        transaction.commit([])
