@@ -148,6 +148,12 @@ from acidsql.bridge.relations import (
     reachable,
     rows_of,
 )
+from acidsql.bridge.row_conditions import (
+    RowCondition,
+    check_violation,
+    checked_rows,
+    row_condition,
+)
 from acidsql.bridge.row_level import (
     analyze_delete,
     analyze_update,
@@ -266,6 +272,7 @@ __all__ = [
     "PlanOutline",
     "Planner",
     "Reference",
+    "RowCondition",
     "ScanFile",
     "StripeRows",
     "Subquery",
@@ -294,6 +301,8 @@ __all__ = [
     "changes_of",
     "check_default",
     "check_expression",
+    "check_violation",
+    "checked_rows",
     "chosen_values",
     "coalesce_tasks",
     "codegen_barrier",
@@ -408,6 +417,7 @@ __all__ = [
     "replace_relations",
     "required_rows_query",
     "rewrite_stripes",
+    "row_condition",
     "rows_of",
     "rows_per_task",
     "s3",

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import events, result
+from acidsql.commands.check_constraints import with_columns
 from acidsql.commands.definitions import check_columns, check_local_times
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, quoted_name
@@ -126,7 +127,7 @@ def _alter(
         _check_by_name(old, columns)
         check_columns(session, columns, old.partition_columns)
         check_local_times(replace(old, columns=columns))
-        session.metastore.check_table(replace(old, columns=columns))
+        session.metastore.check_table(with_columns(session, old, columns))
         return columns
 
     altered(table)  # what is refused takes no write id
@@ -135,7 +136,7 @@ def _alter(
         columns = altered(old)
         names = {o.name: n.name for o, n in zip(old.columns, columns, strict=False)}
         buckets = tuple(names[name] for name in old.bucket_columns)
-        new = replace(old, columns=columns, bucket_columns=buckets)
+        new = replace(with_columns(session, old, columns), bucket_columns=buckets)
         _check_no_nulls(transaction, new.columns)
         partitions = transaction.partitions() if old.partition_columns else ()
         own = tuple(

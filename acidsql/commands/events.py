@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
+from acidsql.commands.check_constraints import row_conditions
 from acidsql.commands.partition_normalization import as_spelled, usual
 from acidsql.commands.time_zones import to_file_zone, zone_of_columns
 from acidsql.insert_only.write import finalize_insert_only
@@ -69,17 +70,24 @@ class WriteSchema:
         schema: StructType = event_schema(in_files)["row"].dataType
         return StructType().fromJson(schema.jsonValue())
 
-    def stored(self, rows: DataFrame, values: Sequence[str], bucket: str) -> DataFrame:
-        """Convert new values to those in files: add buckets; in an insert-only table, which Spark's
-        ORC writer writes, shift timestamps to the files' time zone.
+    def stored(
+        self, rows: DataFrame, values: Sequence[str], bucket: str, acting: str | None = None
+    ) -> DataFrame:
+        """Check new values by the constraints of the table, and convert them to those in files: add
+        buckets; in an insert-only table, which Spark's ORC writer writes, shift timestamps to the
+        files' time zone.
 
         Args:
             values: names of the columns with new values, in the order of the table's columns.
             bucket: name of the column that gets the bucket id, if the table is bucketed.
+            acting: SQL of a condition on the rows that have values here; None: all have.
         """
         if self.table.num_buckets and not self.table.insert_only:
             columns = [F.col(name) for name in values]
             rows = rows.withColumn(bucket, bucket_id(self.session.spark, self.table, columns))
+        names = [*self.data.names, *self.partitions.names]
+        conditions = row_conditions(self.session, self.table)
+        rows = bridge.checked_rows(rows, conditions, names, values, acting)
         session = self.session
         zone = zone_of_columns(session, self.table.columns)
         is_by_spark = self.table.insert_only and self.table.file_format is FileFormat.ORC

@@ -442,5 +442,6 @@ def _with_values(
     columns = [bridge.named_columns(spark, kept), *values]
     rows = bridge.UnresolvedPlan.of(rows).project(columns).frame()
     for number, own in names.items():
-        rows = shape.stored(rows, own, f"{prefix}_{number}_bucket")
+        acting = f"{clause_column} = {number}"
+        rows = shape.stored(rows, own, f"{prefix}_{number}_bucket", acting)
     return rows

@@ -161,7 +161,7 @@ def _create_text(table: Table) -> str:
     properties = {k: v for k, v in table.properties.items() if k != "comment"}
     lines = [
         f"CREATE TABLE {quote(table.database)}.{quote(table.name)} (",
-        ",\n".join(f"  {_definition(c)}" for c in table.columns) + ")",
+        ",\n".join(f"  {text}" for text in _inside(table)) + ")",
     ]
     if table.partition_columns:
         columns = ", ".join(_definition(c) for c in table.partition_columns)
@@ -175,6 +175,12 @@ def _create_text(table: Table) -> str:
         lines.append(f"COMMENT {quoted_string(table.properties['comment'])}")
     lines.append(f"TBLPROPERTIES ({property_list(dict(sorted(properties.items())))})")
     return "\n".join(lines)
+
+
+def _inside(table: Table) -> list[str]:
+    """Return the columns in files and the constraints of a table, as CREATE TABLE has them."""
+    constraints = [f"CONSTRAINT {quote(c.name)} {c.definition}" for c in table.constraints]
+    return [*map(_definition, table.columns), *constraints]
 
 
 def _definition(column: Column) -> str:

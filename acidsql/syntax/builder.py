@@ -341,7 +341,7 @@ STATEMENTS: Mapping[str, type[Any]] = {
 }
 
 # Fields whose value is the span of the whole rule.
-WHOLE = frozenset({"body", "query", "rest", "source", "with_clause"})
+WHOLE = frozenset({"body", "constraint", "query", "rest", "source", "with_clause"})
 
 # Fields whose value is built from the rule's content.
 FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {

@@ -312,6 +312,10 @@ _VERSION_7 = (
     "CREATE INDEX history_readers_by_table ON history_readers (table_id)",
 )
 
+_VERSION_8 = (
+    "ALTER TABLE tables ADD COLUMN constraints TEXT NOT NULL DEFAULT '[]'",  # JSON array of objects
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -320,6 +324,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_5,
     _VERSION_6,
     _VERSION_7,
+    _VERSION_8,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

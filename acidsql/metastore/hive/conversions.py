@@ -1,7 +1,7 @@
 """Conversion of tables and partitions to and from the structures of the Thrift interface.
 
 What Hive expects of a table is in its storage descriptor (``StorageDescriptor``, ``SerDeInfo``) and
-its parameters. NOT NULL and DEFAULT are constraints beside the table, in ``constraints``.
+its parameters. Constraints are beside the table, in ``constraints``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from acidsql.metastore.hive.spark_schema import (
     written_columns,
 )
 from acidsql.metastore.model import Column, FileFormat, Partition, PlainTable, Table, TableType
+from acidsql.syntax.constraints import Constraint
 
 # Parameters that the server and Hive's writers keep for themselves (StatsSetupConst,
 # hive_metastoreConstants.DDL_TIME).
@@ -152,15 +153,17 @@ def _fields(columns: Iterable[Column]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnConstraints:
-    """Constraints of a table's columns.
+    """Constraints of a table, with the names of its columns in lower case.
 
     Attributes:
         not_null: names of columns that may not be NULL.
         defaults: SQL text of DEFAULT by name of column.
+        others: constraints of other kinds.
     """
 
     not_null: frozenset[str] = frozenset()
     defaults: Mapping[str, str]
+    others: tuple[Constraint, ...] = ()
 
 
 def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
@@ -194,6 +197,10 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
         num_buckets=max(descriptor.numBuckets or 0, 0) if descriptor.bucketCols else 0,
         file_format=FileFormat.ORC if view else _file_format(table),
         serde_properties={k: v for k, v in serde.items() if k != _SERIALIZATION_FORMAT},
+        constraints=tuple(
+            replace(c, columns=tuple(names.get(name, name) for name in c.columns))
+            for c in constraints.others
+        ),
     )
 
 

@@ -1,0 +1,170 @@
+"""Conditions that each new row of a table must meet: CHECK constraints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from acidsql.bridge.conditions import attributes_in
+from acidsql.bridge.jvm import (
+    CATALYST,
+    Expression,
+    JavaObject,
+    column,
+    elements,
+    java_type,
+    jvm_class,
+    scala_object,
+    scala_seq,
+    session_state,
+)
+from acidsql.bridge.jvm_planning import rebound
+from acidsql.bridge.plans import analyze, logical_plan
+from acidsql.bridge.spark_versions import differences
+from acidsql.errors import WriteJobError
+
+CHECK_CONSTRAINT_VIOLATION = "CHECK_CONSTRAINT_VIOLATION"
+# What begins the message of a violation, with which JSON follows.
+_MARK = f"[{CHECK_CONSTRAINT_VIOLATION}] "
+
+
+@dataclass(frozen=True, slots=True)
+class RowCondition:
+    """Condition over the columns of a table, resolved and of type BOOLEAN.
+
+    Attributes:
+        text: as SQL.
+        expression: Catalyst expression.
+        output: Scala ``Seq`` of the attributes of all columns.
+        columns: names of the columns that the expression refers to, in the order of the table.
+    """
+
+    spark: SparkSession
+    text: str
+    expression: Expression
+    output: JavaObject
+    columns: tuple[str, ...]
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Return whether the same row always gives the same."""
+        return bool(self.expression.deterministic())
+
+    @property
+    def has_subquery(self) -> bool:
+        """Return whether there is a subquery in the condition."""
+        patterns = scala_object(self.spark, f"{CATALYST}.trees.TreePattern")
+        return bool(self.expression.containsPattern(patterns.PLAN_EXPRESSION()))
+
+
+def row_condition(spark: SparkSession, schema: StructType, text: str) -> RowCondition:
+    """Resolve a condition over the columns of a table.
+
+    Args:
+        spark: the session.
+        schema: all columns of the table.
+        text: SQL of the condition.
+
+    Raises:
+        ParseException: the text is no expression.
+        AnalysisException: Spark cannot resolve it, or it is not BOOLEAN.
+    """
+    types = jvm_class(spark, f"{CATALYST}.types.DataTypeUtils")
+    output = types.toAttributes(java_type(spark, schema))
+    logical = f"{CATALYST}.plans.logical"
+    nothing = [scala_object(spark, "scala.None")] * differences(spark).has_streaming_local_relations
+    rows = jvm_class(spark, f"{logical}.LocalRelation")(
+        output, scala_seq(spark, []), False, *nothing
+    )
+    parsed = session_state(spark).sqlParser().parseExpression(text)
+    plan = analyze(spark, jvm_class(spark, f"{logical}.Filter")(parsed, rows))
+    expression = plan.condition()
+    used = attributes_in(expression)
+    return RowCondition(
+        spark=spark,
+        text=text,
+        expression=expression,
+        output=output,
+        columns=tuple(name for name in schema.names if name in used),
+    )
+
+
+def checked_rows(
+    rows: DataFrame,
+    conditions: Mapping[str, RowCondition],
+    names: Sequence[str],
+    values: Sequence[str],
+    acting: str | None,
+) -> DataFrame:
+    """Have the job that writes rows fail at the first one that a condition is false for.
+
+    The check is part of the first value, which every job that writes the rows computes; NULL is
+    no violation.
+
+    Args:
+        rows: with the new values.
+        conditions: by the names of their constraints.
+        names: of the table's columns.
+        values: names of the columns of ``rows`` with their new values.
+        acting: SQL of a condition on the rows to which it applies; None: on all.
+    """
+    if not conditions:
+        return rows
+    spark = rows.sparkSession
+    attributes = {str(a.name()): a for a in elements(logical_plan(rows).output())}
+    new = scala_seq(spark, [attributes[value] for value in values])
+    placed = dict(zip(names, values, strict=True))
+    value = F.col(values[0])
+    for name, condition in reversed(conditions.items()):
+        holds = column(spark, rebound(spark, condition.expression, condition.output, new))
+        violated = ~holds if acting is None else F.expr(acting) & ~holds
+        value = F.when(violated, F.raise_error(_message(name, condition, placed))).otherwise(value)
+    return rows.withColumn(values[0], value)
+
+
+def _message(name: str, condition: RowCondition, placed: Mapping[str, str]) -> Column:
+    """Build the message of a violation: the mark, then the parameters of the error as JSON."""
+    parts = []
+    for number, used in enumerate(condition.columns):
+        text = F.coalesce(F.col(placed[used]).cast("string"), F.lit("null"))
+        parts += [F.lit(f"{chr(10) if number else ''} - {used} : "), text]
+    parameters = F.struct(
+        F.lit(name).alias("constraintName"),
+        F.lit(condition.text).alias("expression"),
+        F.concat(F.lit(""), *parts).alias("values"),
+    )
+    return F.concat(F.lit(_MARK), F.to_json(parameters))
+
+
+def violation_in(text: str) -> Mapping[str, str] | None:
+    """Return the parameters of the violation that a message tells of; None if it tells of none.
+
+    >>> violation_in('[USER_RAISED_EXCEPTION] [CHECK_CONSTRAINT_VIOLATION] {"values": "1"} P0001')
+    {'values': '1'}
+    """
+    _, mark, rest = text.partition(_MARK)
+    if not mark:
+        return None
+    parameters, _ = json.JSONDecoder().raw_decode(rest)
+    return {str(key): str(value) for key, value in parameters.items()}
+
+
+def check_violation(table: str, parameters: Mapping[str, str]) -> WriteJobError:
+    """Return the error for a row that violates a CHECK constraint of a table.
+
+    Args:
+        table: its name.
+        parameters: ``constraintName``, ``expression`` and ``values``, a line for each column.
+    """
+    return WriteJobError(
+        CHECK_CONSTRAINT_VIOLATION,
+        f"the CHECK constraint {parameters['constraintName']} ({parameters['expression']}) of "
+        f"{table} is violated by the row with values:\n{parameters['values']}\n"
+        "Give other values, or drop the constraint",
+        dict(parameters),
+    )
