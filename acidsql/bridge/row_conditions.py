@@ -120,7 +120,7 @@ def checked_rows(
     new = scala_seq(spark, [attributes[value] for value in values])
     placed = dict(zip(names, values, strict=True))
     value = F.col(values[0])
-    for name, condition in reversed(conditions.items()):
+    for name, condition in reversed(list(conditions.items())):
         holds = column(spark, rebound(spark, condition.expression, condition.output, new))
         violated = ~holds if acting is None else F.expr(acting) & ~holds
         value = F.when(violated, F.raise_error(_message(name, condition, placed))).otherwise(value)

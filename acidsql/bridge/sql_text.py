@@ -172,8 +172,8 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
     if differences(spark).has_table_constraints and _has_constraints(spark, plan.tableSpec()):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.TABLE_CONSTRAINT",
-            "this constraint is not supported here: CREATE TABLE takes CHECK, PRIMARY KEY, UNIQUE and "
-            "FOREIGN KEY, and ALTER TABLE … ADD CONSTRAINT",
+            "this constraint is not supported here: CREATE TABLE and ALTER TABLE … ADD CONSTRAINT "
+            "take CHECK, PRIMARY KEY, UNIQUE and FOREIGN KEY",
         )
     return StructType.fromJson(json.loads(plan.tableSchema().json()))
 

@@ -80,7 +80,7 @@ def _check_characteristics(constraint: Constraint) -> None:
 
 
 def _resolved(session: AcidSession, table: Table, constraint: Constraint) -> Constraint:
-    """Return a constraint with the names of its columns and its parent as the metastore has them."""
+    """Return a constraint with names of columns and parent as the metastore has them."""
     key = name_key(session.spark)
     known = {key(c.name): c.name for c in (*table.columns, *table.partition_columns)}
     for name in constraint.columns:

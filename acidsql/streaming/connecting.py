@@ -150,8 +150,8 @@ def _table(client: Client, name: str) -> Table:
     for constraint in found.enforced_constraints:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.STREAMING_CHECK",
-            f"{found.full_name} has the constraint {constraint.name} {constraint.definition}, which "
-            "needs Spark: write to it by statements, or stream with Structured Streaming",
+            f"{found.full_name} has the constraint {constraint.name} {constraint.definition}, "
+            "which needs Spark: write to it by statements, or stream with Structured Streaming",
         )
     try:
         client.files.check(found.location)

@@ -30,7 +30,6 @@ CASES = [
 NOT_YET = {
     "schema_evolution": "MERGE WITH SCHEMA EVOLUTION is not supported yet",
     "generated": "generated columns are not supported yet",
-    "check_constraint": "CHECK constraints are not supported yet",
 }
 
 pytestmark = pytest.mark.spark

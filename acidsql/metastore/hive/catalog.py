@@ -20,6 +20,7 @@ from acidsql.metastore.hive.conversions import (
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CAPABILITIES, PROCESSOR, Server
 from acidsql.metastore.hive.server_limits import check_table
+from acidsql.metastore.hive.table_constraints import is_name_taken, name_exists
 from acidsql.metastore.model import Table, TableType
 
 DEFAULT_DATABASE = "default"
@@ -160,6 +161,8 @@ def create_table(server: Server, table: Table) -> None:
         raise failures.table_exists(table.database, table.name) from error
     except hms.InvalidObjectException as error:
         database(server, table.database)
+        if is_name_taken(error.message):
+            raise name_exists(error.message) from error
         raise _invalid(table.full_name, error) from error
     except MetastoreError as error:
         raise _place_refused(table, error) from error

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from acidsql.errors import AcidAnalysisError, MetastoreError
 from acidsql.format.identifiers import lowered
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
 from acidsql.metastore.model import Table
 from acidsql.syntax.constraints import Constraint, ConstraintKind
 
+_NAME_EXISTS = "Constraint name already exists"
 # NO ACTION of JDBC (DatabaseMetaData.importedKeyNoAction).
 _NO_ACTION = 3
 
@@ -173,5 +175,34 @@ def add(server: Server, made: Structures) -> None:
     )
     lists = (made.primary_keys, made.unique, made.checks, made.foreign_keys)
     for (call, request), structures in zip(requests, lists, strict=True):
-        if structures:
+        if not structures:
+            continue
+        try:
             server.call(call, request, repeatable=False)
+        except MetastoreError as error:
+            if not is_name_taken(error.message):
+                raise
+            raise name_exists(error.message) from error
+
+
+def name_exists(message: str) -> AcidAnalysisError:
+    """Return the error for a constraint whose name the server has for another one.
+
+    Hive 4 knows a name once in a table, and that of a foreign key in the table that it refers to;
+    Hive 3.1 knows each name once.
+
+    Args:
+        message: of the server.
+    """
+    name = message.partition(_NAME_EXISTS)[2].strip(" :)'\"").rpartition(".")[2]
+    return AcidAnalysisError(
+        "CONSTRAINT_ALREADY_EXISTS",
+        f"the metastore has a constraint {name}, perhaps of another table: give the new one another "
+        "name, or none",
+        {"constraintName": name},
+    )
+
+
+def is_name_taken(message: str) -> bool:
+    """Return whether a server refuses a constraint because its name is taken."""
+    return _NAME_EXISTS in message
