@@ -149,14 +149,18 @@ from acidsql.bridge.relations import (
     rows_of,
 )
 from acidsql.bridge.row_conditions import (
+    GENERATED,
     RowCondition,
     check_violation,
     checked_rows,
     row_condition,
+    row_value,
+    with_row_value,
 )
 from acidsql.bridge.row_level import (
     analyze_delete,
     analyze_update,
+    assigned_columns,
     delete_rows,
     required_rows_query,
     update_rows,
@@ -240,6 +244,7 @@ from acidsql.bridge.unresolved_plan import (
 __all__ = [
     "BARE_NUMBER",
     "FILE_ORDINAL",
+    "GENERATED",
     "TRIED",
     "AcidTable",
     "AggregateFunction",
@@ -292,6 +297,7 @@ __all__ = [
     "append_bytes",
     "arrow_table",
     "assemble_file",
+    "assigned_columns",
     "attributes_of",
     "awaited_errors",
     "before_stop",
@@ -418,6 +424,7 @@ __all__ = [
     "required_rows_query",
     "rewrite_stripes",
     "row_condition",
+    "row_value",
     "rows_of",
     "rows_per_task",
     "s3",
@@ -453,6 +460,7 @@ __all__ = [
     "with_attributes",
     "with_attributes_of",
     "with_left",
+    "with_row_value",
     "without_conditions",
     "without_plans",
     "write_bucket_files",

@@ -1,4 +1,6 @@
-"""Conditions that each new row of a table must meet: CHECK constraints."""
+"""Conditions that each new row of a table must meet, and values that are computed from a row: CHECK
+constraints and generated columns.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from acidsql.bridge.jvm import (
     CATALYST,
     Expression,
     JavaObject,
+    LogicalPlan,
     column,
     elements,
     java_type,
@@ -28,6 +31,9 @@ from acidsql.bridge.plans import analyze, logical_plan
 from acidsql.bridge.spark_versions import differences
 from acidsql.errors import WriteJobError
 
+GENERATED = " GENERATED ALWAYS"
+"""End of the name of the constraint that a generated column is."""
+_LOGICAL = f"{CATALYST}.plans.logical"
 CHECK_CONSTRAINT_VIOLATION = "CHECK_CONSTRAINT_VIOLATION"
 # What begins the message of a violation, with which JSON follows.
 _MARK = f"[{CHECK_CONSTRAINT_VIOLATION}] "
@@ -35,7 +41,7 @@ _MARK = f"[{CHECK_CONSTRAINT_VIOLATION}] "
 
 @dataclass(frozen=True, slots=True)
 class RowCondition:
-    """Condition over the columns of a table, resolved and of type BOOLEAN.
+    """Condition over the columns of a table, or another expression, resolved.
 
     Attributes:
         text: as SQL.
@@ -74,24 +80,63 @@ def row_condition(spark: SparkSession, schema: StructType, text: str) -> RowCond
         ParseException: the text is no expression.
         AnalysisException: Spark cannot resolve it, or it is not BOOLEAN.
     """
+    rows = _no_rows(spark, schema)
+    parsed = session_state(spark).sqlParser().parseExpression(text)
+    plan = analyze(spark, jvm_class(spark, f"{_LOGICAL}.Filter")(parsed, rows))
+    return _resolved(spark, schema, text, plan.condition(), rows)
+
+
+def row_value(spark: SparkSession, schema: StructType, text: str) -> RowCondition:
+    """Resolve an expression of any type over the columns of a table; see ``row_condition``."""
+    rows = _no_rows(spark, schema)
+    parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {text} AS value FROM nothing")
+    plan = analyze(spark, jvm_class(spark, f"{_LOGICAL}.Project")(parsed.projectList(), rows))
+    return _resolved(spark, schema, text, plan.projectList().head().child(), rows)
+
+
+def _no_rows(spark: SparkSession, schema: StructType) -> LogicalPlan:
     types = jvm_class(spark, f"{CATALYST}.types.DataTypeUtils")
     output = types.toAttributes(java_type(spark, schema))
-    logical = f"{CATALYST}.plans.logical"
     nothing = [scala_object(spark, "scala.None")] * differences(spark).has_streaming_local_relations
-    rows = jvm_class(spark, f"{logical}.LocalRelation")(
-        output, scala_seq(spark, []), False, *nothing
-    )
-    parsed = session_state(spark).sqlParser().parseExpression(text)
-    plan = analyze(spark, jvm_class(spark, f"{logical}.Filter")(parsed, rows))
-    expression = plan.condition()
+    local = jvm_class(spark, f"{_LOGICAL}.LocalRelation")
+    return local(output, scala_seq(spark, []), False, *nothing)
+
+
+def _resolved(
+    spark: SparkSession, schema: StructType, text: str, expression: Expression, rows: LogicalPlan
+) -> RowCondition:
     used = attributes_in(expression)
     return RowCondition(
         spark=spark,
         text=text,
         expression=expression,
-        output=output,
+        output=rows.output(),
         columns=tuple(name for name in schema.names if name in used),
     )
+
+
+def _over(rows: DataFrame, condition: RowCondition, values: Sequence[str]) -> Column:
+    """Return a condition as a column over the new values of all columns of its table."""
+    spark = rows.sparkSession
+    attributes = {str(a.name()): a for a in elements(logical_plan(rows).output())}
+    new = scala_seq(spark, [attributes[value] for value in values])
+    return column(spark, rebound(spark, condition.expression, condition.output, new))
+
+
+def with_row_value(
+    rows: DataFrame, value: RowCondition, values: Sequence[str], name: str, *, only_null: bool
+) -> DataFrame:
+    """Compute the new value of a column from those of others.
+
+    Args:
+        rows: with the new values.
+        value: the expression (``row_value``).
+        values: names of the columns of ``rows`` with the new values of the table's columns.
+        name: that among them which is computed.
+        only_null: whether it is computed only where there is none.
+    """
+    computed = _over(rows, value, values)
+    return rows.withColumn(name, F.coalesce(F.col(name), computed) if only_null else computed)
 
 
 def checked_rows(
@@ -115,13 +160,10 @@ def checked_rows(
     """
     if not conditions:
         return rows
-    spark = rows.sparkSession
-    attributes = {str(a.name()): a for a in elements(logical_plan(rows).output())}
-    new = scala_seq(spark, [attributes[value] for value in values])
     placed = dict(zip(names, values, strict=True))
     value = F.col(values[0])
     for name, condition in reversed(list(conditions.items())):
-        holds = column(spark, rebound(spark, condition.expression, condition.output, new))
+        holds = _over(rows, condition, values)
         violated = ~holds if acting is None else F.expr(acting) & ~holds
         value = F.when(violated, F.raise_error(_message(name, condition, placed))).otherwise(value)
     return rows.withColumn(values[0], value)
@@ -161,6 +203,15 @@ def check_violation(table: str, parameters: Mapping[str, str]) -> WriteJobError:
         table: its name.
         parameters: ``constraintName``, ``expression`` and ``values``, a line for each column.
     """
+    if parameters["constraintName"].endswith(GENERATED):
+        column_name = parameters["constraintName"].removesuffix(GENERATED)
+        return WriteJobError(
+            CHECK_CONSTRAINT_VIOLATION,
+            f"a value was given for the generated column {column_name} of {table} that is not that "
+            f"of its expression ({parameters['expression']}):\n{parameters['values']}\n"
+            "Leave the column out, or give DEFAULT",
+            dict(parameters),
+        )
     return WriteJobError(
         CHECK_CONSTRAINT_VIOLATION,
         f"the CHECK constraint {parameters['constraintName']} ({parameters['expression']}) of "

@@ -157,6 +157,12 @@ def _parsed(session: AcidSession, text: str) -> Columns:
 def _check_new(columns: Sequence[Column]) -> None:
     """Refuse NOT NULL and DEFAULT of a new column: existing rows have NULL in it."""
     for column in columns:
+        if column.generated is not None:
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED",
+                f"the new column {column.name} would be NULL in existing rows: CREATE TABLE with "
+                "it, and INSERT the rows",
+            )
         if not column.nullable:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
@@ -225,6 +231,12 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
 
     NOT NULL, default and comment stay where the definition has none.
     """
+    if given.generated is not None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED",
+            f"{old.name} of {table.full_name} has values, which are not computed again: CREATE "
+            "TABLE with GENERATED ALWAYS AS, and INSERT the rows",
+        )
     before, after = (bridge.parse_type(session.spark, c.type) for c in (old, given))
     if not convertible(before, after):
         raise AcidAnalysisError(
@@ -244,6 +256,7 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
         nullable=old.nullable and given.nullable,
         default=given.default or old.default,
         comment=given.comment if given.comment is not None else old.comment,
+        generated=old.generated,
     )
 
 

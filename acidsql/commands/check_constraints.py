@@ -8,6 +8,7 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 
 from acidsql import bridge
+from acidsql.commands.generated_columns import generated_value
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded
 from acidsql.metastore.model import Column, Table
@@ -77,7 +78,8 @@ def with_columns(session: AcidSession, table: Table, columns: tuple[Column, ...]
 
     Raises:
         AcidAnalysisError: COLUMN_USED_BY_CONSTRAINT, a CHECK names a column that gets another name
-            or a type that its condition cannot have.
+            or a type that its condition cannot have; a generated column is computed from one that
+            gets another name or type.
     """
     pairs = list(zip(table.columns, columns, strict=False))
     names = {folded(old.name): new.name for old, new in pairs}
@@ -95,11 +97,24 @@ def with_columns(session: AcidSession, table: Table, columns: tuple[Column, ...]
                 _condition(session, after, constraint)
             except AnalysisException as error:
                 raise _is_used(table, next(n for n in used if n in retyped), constraint) from error
+    for generated in table.generated_columns if renamed or retyped else ():
+        for name in generated_value(session, table, generated).columns:
+            if name in renamed | retyped:
+                raise _is_input(table, name, generated)
     kept = tuple(
         replace(c, columns=tuple(names.get(folded(name), name) for name in c.columns))
         for c in table.constraints
     )
     return replace(table, columns=columns, constraints=kept)
+
+
+def _is_input(table: Table, column: str, generated: Column) -> AcidAnalysisError:
+    return AcidAnalysisError(
+        "COLUMN_USED_BY_CONSTRAINT",
+        f"column {column} of {table.full_name} cannot change, because {generated.name} GENERATED "
+        f"ALWAYS AS ({generated.generated}) is computed from it: make another table",
+        {"columnName": column, "constraintName": generated.name},
+    )
 
 
 def _is_used(table: Table, column: str, constraint: Constraint) -> AcidAnalysisError:

@@ -20,6 +20,7 @@ from acidsql.commands.definitions import (
     warn_of_retention,
     with_codec,
 )
+from acidsql.commands.generated_columns import check_generated
 from acidsql.commands.insert import write_query
 from acidsql.commands.new_table import (
     check_empty,
@@ -80,6 +81,7 @@ def create_table(
     try:
         columns, partition_columns, constraints = _columns(session, statement)
         table = _defined(session, statement, *name, columns, partition_columns)
+        check_generated(session, table)
         table = with_constraints(session, table, constraints)
         session.metastore.check_table(table)
         _create(session, table, adopts=statement.location is not None)
@@ -287,11 +289,12 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
         check_empty(session, table)
     check_unowned(session, table.location)
     found = existing(session, table)
-    if table.enforced_constraints and (found.partitions or found.highest_write_id):
+    is_checked = table.enforced_constraints or table.generated_columns
+    if is_checked and (found.partitions or found.highest_write_id):
         raise _unsupported(
-            "CHECK of a table that is there",
+            "CHECK, or a generated column, of a table that is there",
             f"nobody has checked the rows in {table.location}: leave CHECK out, then ALTER TABLE "
-            "… ADD CONSTRAINT, which does",
+            "… ADD CONSTRAINT, which does; leave GENERATED out",
             "CHECK_OF_ADOPTED_TABLE",
         )
     make_directory(session.files, table.location)

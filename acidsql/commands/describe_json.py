@@ -112,6 +112,8 @@ def _column(
         said["comment"] = comment
     if declared is not None and declared.default is not None:
         said["default"] = declared.default
+    if declared is not None and declared.generated is not None:
+        said["generated"] = declared.generated
     return said
 
 

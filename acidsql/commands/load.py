@@ -83,12 +83,13 @@ def refuse_checks(table: Table, statement: str) -> None:
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CHECK_OF_FILES.
     """
-    for constraint in table.enforced_constraints:
+    has = [f"the constraint {c.name} {c.definition}" for c in table.enforced_constraints]
+    has += [f"the generated column {c.name}" for c in table.generated_columns]
+    if has:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CHECK_OF_FILES",
-            f"{statement} does not check rows, and {table.full_name} has the constraint "
-            f"{constraint.name} {constraint.definition}: read the files with Spark and INSERT INTO "
-            "it",
+            f"{statement} does not look at rows, and {table.full_name} has {has[0]}: read the "
+            "files with Spark and INSERT INTO it",
         )
 
 

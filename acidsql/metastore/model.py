@@ -114,6 +114,7 @@ class Column:
         name: as it was written, and as Spark shows it.
         type: type as Spark and Hive write it (``decimal(10,2)``, ``struct<a:int>``).
         default: SQL text of the DEFAULT, or None.
+        generated: SQL text of GENERATED ALWAYS AS, or None.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Column:
     nullable: bool = True
     default: str | None = None
     comment: str | None = None
+    generated: str | None = None
 
     @property
     def stored_name(self) -> str:
@@ -182,6 +184,12 @@ class Table:
     def enforced_constraints(self) -> tuple[Constraint, ...]:
         """Constraints that each new row must meet."""
         return tuple(c for c in self.constraints if c.is_enforced)
+
+    @property
+    def generated_columns(self) -> tuple[Column, ...]:
+        """Columns whose values are computed from those of others."""
+        columns = (*self.columns, *self.partition_columns)
+        return tuple(column for column in columns if column.generated is not None)
 
     @property
     def bucketing_version(self) -> int:

@@ -61,8 +61,8 @@ def columns(session: AcidSession, arguments: str) -> str:
 
 
 def primary_keys(session: AcidSession, arguments: str) -> str:
-    """Return the columns of primary keys, as JSON: ``[[catalog, database, table, column, number from
-    1, name of the key], …]``.
+    """Return the columns of primary keys, as JSON: ``[[catalog, database, table, column, number,
+    name of the key], …]``; numbers begin with 1.
 
     Args:
         session: the session.
@@ -72,10 +72,12 @@ def primary_keys(session: AcidSession, arguments: str) -> str:
     table = session.metastore.find_table(
         database or session.spark.catalog.currentDatabase(), name or ""
     )
+    if table is None:
+        return "[]"
     return json.dumps(
         [
             [None, table.database, table.name, column, number, key.name]
-            for key in (table.constraints if table is not None else ())
+            for key in table.constraints
             if key.kind is ConstraintKind.PRIMARY_KEY
             for number, column in enumerate(key.columns, start=1)
         ]

@@ -215,9 +215,9 @@ class Reflection(DefaultDialect):
             {
                 "name": key.name,
                 "constrained_columns": list(key.columns),
-                "referred_schema": None
-                if schema is None and key.parent[0] == own
-                else key.parent[0],
+                "referred_schema": (
+                    None if (schema, key.parent[0]) == (None, own) else key.parent[0]
+                ),
                 "referred_table": key.parent[-1],
                 "referred_columns": list(key.parent_columns),
                 "options": {},

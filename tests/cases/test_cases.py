@@ -29,7 +29,6 @@ CASES = [
 ]
 NOT_YET = {
     "schema_evolution": "MERGE WITH SCHEMA EVOLUTION is not supported yet",
-    "generated": "generated columns are not supported yet",
 }
 
 pytestmark = pytest.mark.spark

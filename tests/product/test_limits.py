@@ -133,17 +133,17 @@ _LIMITS = {
     "constraints in `PARTITIONED BY`": _features(
         TABLE_CONSTRAINT=_create("PARTITIONED BY (p int CHECK (p > 0))")
     ),
-    "CHECK in a `CREATE TABLE` over a table that is there": _features(
+    "CHECK, or a generated column, in a `CREATE TABLE` over a table that is there": _features(
         CHECK_OF_ADOPTED_TABLE=_create(
             "LOCATION '{copy}'",
             "(id int, v string, n decimal(5,2), b tinyint, CHECK (id > 0))",
         )
     ),
-    "`LOAD DATA`, and `IMPORT`, into a table with a CHECK": _features(
+    "`LOAD DATA`, and `IMPORT`, into a table with a CHECK or a generated column": _features(
         CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"
     ),
-    "generated and identity columns": _features(
-        GENERATED_COLUMN=_create("", "(id int, d int GENERATED ALWAYS AS (id + 1))")
+    "identity columns": _features(
+        IDENTITY_COLUMN=_create("", "(id int, d bigint GENERATED ALWAYS AS IDENTITY)")
     ),
     "`CREATE TEMPORARY TABLE`": _features(
         TEMPORARY_TABLE=f"CREATE TEMPORARY TABLE bad2 (id int) {ACID}"
@@ -207,6 +207,9 @@ _LIMITS = {
     "a new column with `NOT NULL` or `DEFAULT`: it is NULL in the rows that are there": _features(
         ADD_COLUMN_NOT_NULL="ALTER TABLE bad ADD COLUMNS (x int NOT NULL)",
         ADD_COLUMN_DEFAULT="ALTER TABLE bad ADD COLUMNS (x int DEFAULT 1)",
+    ),
+    "a new column that is generated": _features(
+        ADD_COLUMN_GENERATED="ALTER TABLE bad ADD COLUMNS (x int GENERATED ALWAYS AS (id))"
     ),
     "a new or renamed field of a struct": _features(
         NESTED_COLUMN=(

@@ -217,7 +217,8 @@ def test_metadata_has_tables_and_columns(client: JdbcConnection) -> None:
         assert (char, varchar) == ("CHAR(2)", "VARCHAR(20)")
         assert (sold["code"], sold["note"]) == (("1", "2"), ("12", None))
     client.execute(
-        "CREATE TABLE sales.keyed (id INT, day DATE, CONSTRAINT k PRIMARY KEY (day, id)) USING acidsql"
+        "CREATE TABLE sales.keyed (id INT, day DATE, CONSTRAINT k PRIMARY KEY (day, id)) "
+        "USING acidsql"
     )
     assert [row[1:] for row in client.keys("sales", "keyed", "sold")] == [
         ["sales", "keyed", "day", "1", "k"],

@@ -14,6 +14,11 @@ from typing import Any
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import lowered
 from acidsql.metastore.hive.column_types import hive_type, spark_type
+from acidsql.metastore.hive.generated_columns import (
+    generated_properties,
+    is_generated_property,
+    with_generated,
+)
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.spark_schema import (
     as_written,
@@ -103,6 +108,7 @@ def to_hive(table: Table, existing: Any = None) -> Any:
     kept = {k: v for k, v in (made.parameters or {}).items() if k in _KEPT_BY_SERVER}
     defaults = _OF_NEW_TABLES if existing is None and table.table_type is TableType.MANAGED else {}
     made.parameters = {**kept, **defaults, **table.properties, **schema_properties(table)}
+    made.parameters |= generated_properties(table)
     made.owner = table.owner or made.owner
     made.viewOriginalText = made.viewExpandedText = table.view_text
     return made
@@ -177,13 +183,16 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
     descriptor = table.sd
     serde = descriptor.serdeInfo.parameters or {}
     written = written_columns(table.parameters or {})
+
+    def columns(fields: Iterable[Any]) -> tuple[Column, ...]:
+        known = as_written(columns_of(fields, constraints), written)
+        return with_generated(known, table.parameters or {})
+
     return Table(
         database=table.dbName,
         name=table.tableName,
-        columns=tuple(as_written(columns_of(descriptor.cols, constraints), written)),
-        partition_columns=tuple(
-            as_written(columns_of(table.partitionKeys or (), constraints), written)
-        ),
+        columns=columns(descriptor.cols),
+        partition_columns=columns(table.partitionKeys or ()),
         location=descriptor.location or "",
         properties=_properties(table, view=view),
         table_type=TableType.VIEW if view else TableType.MANAGED,
@@ -198,7 +207,7 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
         file_format=FileFormat.ORC if view else _file_format(table),
         serde_properties={k: v for k, v in serde.items() if k != _SERIALIZATION_FORMAT},
         constraints=tuple(
-            replace(c, columns=tuple(names.get(name, name) for name in c.columns))
+            replace(c, columns=tuple(written[n].name if n in written else n for n in c.columns))
             for c in constraints.others
         ),
     )
@@ -232,7 +241,9 @@ def plain_from_hive(table: Any, partitions: Iterable[Partition]) -> PlainTable:
 def _properties(table: Any, *, view: bool) -> dict[str, str]:
     given = table.parameters or {}
     own = {k: v for k, v in given.items() if k not in _KEPT_BY_SERVER}
-    properties = {k: v for k, v in own.items() if not is_schema_property(k)}
+    properties = {
+        k: v for k, v in own.items() if not is_schema_property(k) and not is_generated_property(k)
+    }
     if view and _VIEW_DATABASE not in properties:
         properties[_VIEW_DATABASE] = properties.get(_SPARK_VIEW_DATABASE, table.dbName)
     return properties

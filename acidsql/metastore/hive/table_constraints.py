@@ -197,8 +197,8 @@ def name_exists(message: str) -> AcidAnalysisError:
     name = message.partition(_NAME_EXISTS)[2].strip(" :)'\"").rpartition(".")[2]
     return AcidAnalysisError(
         "CONSTRAINT_ALREADY_EXISTS",
-        f"the metastore has a constraint {name}, perhaps of another table: give the new one another "
-        "name, or none",
+        f"the metastore has a constraint {name}, perhaps of another table: give the new one "
+        "another name, or none",
         {"constraintName": name},
     )
 
