@@ -44,6 +44,13 @@ from acidsql.bridge.connect_server import ConnectServer, start_connect_server
 from acidsql.bridge.current_values import CurrentValues
 from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.gateway import send_answers_at_once
+from acidsql.bridge.generated_conditions import (
+    ComparedColumn,
+    compared_column,
+    functions_of_column,
+    partition_attributes,
+    result_condition,
+)
 from acidsql.bridge.hadoop import (
     FoundPath,
     append_bytes,
@@ -254,6 +261,7 @@ __all__ = [
     "ChangesClause",
     "Clause",
     "Command",
+    "ComparedColumn",
     "Conjunct",
     "ConnectServer",
     "CurrentValues",
@@ -316,6 +324,7 @@ __all__ = [
     "collect_to_driver",
     "column_sql",
     "commands",
+    "compared_column",
     "compute_values",
     "computed_once",
     "condition_of",
@@ -342,6 +351,7 @@ __all__ = [
     "frame_in",
     "frame_of",
     "function_text",
+    "functions_of_column",
     "hadoop_conf",
     "hadoop_path",
     "hadoop_setting",
@@ -398,6 +408,7 @@ __all__ = [
     "parse_new_columns",
     "parse_type",
     "parse_view_columns",
+    "partition_attributes",
     "path_exists",
     "path_text",
     "persistent_functions",
@@ -422,6 +433,7 @@ __all__ = [
     "replace_path",
     "replace_relations",
     "required_rows_query",
+    "result_condition",
     "rewrite_stripes",
     "row_condition",
     "row_value",
