@@ -29,6 +29,7 @@ class Order(StrEnum):
 # to the order of their argument. A cast is here with the types that it is from and to.
 _ORDERS: Mapping[str, Order] = {
     "Cast TIMESTAMP DATE": Order.KEPT,
+    "Cast TIMESTAMP_NTZ DATE": Order.KEPT,
     "Cast DATE TIMESTAMP": Order.KEPT,
     "TruncTimestamp": Order.KEPT,
     "TruncDate": Order.KEPT,
