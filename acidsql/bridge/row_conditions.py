@@ -25,11 +25,12 @@ from acidsql.bridge.jvm import (
     scala_object,
     scala_seq,
     session_state,
+    simple_name,
 )
 from acidsql.bridge.jvm_planning import rebound
 from acidsql.bridge.plans import analyze, logical_plan
 from acidsql.bridge.spark_versions import differences
-from acidsql.errors import WriteJobError
+from acidsql.errors import AcidAnalysisError, WriteJobError
 
 GENERATED = " GENERATED ALWAYS"
 """End of the name of the constraint that a generated column is."""
@@ -87,11 +88,23 @@ def row_condition(spark: SparkSession, schema: StructType, text: str) -> RowCond
 
 
 def row_value(spark: SparkSession, schema: StructType, text: str) -> RowCondition:
-    """Resolve an expression of any type over the columns of a table; see ``row_condition``."""
+    """Resolve an expression of any type over the columns of a table; see ``row_condition``.
+
+    Raises:
+        AcidAnalysisError: INVALID_GENERATED_COLUMN, it is an aggregate, a window function or a
+            generator.
+    """
     rows = _no_rows(spark, schema)
     parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {text} AS value FROM nothing")
     plan = analyze(spark, jvm_class(spark, f"{_LOGICAL}.Project")(parsed.projectList(), rows))
-    return _resolved(spark, schema, text, plan.projectList().head().child(), rows)
+    value = plan.projectList().head() if simple_name(plan) == "Project" else None
+    if value is None or simple_name(plan.child()) != "LocalRelation":
+        raise AcidAnalysisError(
+            "INVALID_GENERATED_COLUMN",
+            f"{text} is not computed from one row: leave aggregates, window functions and "
+            "generators out",
+        )
+    return _resolved(spark, schema, text, value.child(), rows)
 
 
 def _no_rows(spark: SparkSession, schema: StructType) -> LogicalPlan:

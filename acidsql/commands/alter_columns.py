@@ -6,6 +6,7 @@ its place, a new one comes last, and none can be moved or dropped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from acidsql.commands import events, result
 from acidsql.commands.check_constraints import with_columns
 from acidsql.commands.definitions import check_columns, check_local_times
 from acidsql.commands.type_widening import CONVERSIONS, convertible
-from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.errors import AcidAnalysisError, AcidParseError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, FileFormat, Table
@@ -36,6 +37,7 @@ from acidsql.transactions.write_intent import alter_intent
 from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 
 Columns = tuple[Column, ...]
+_GENERATED = re.compile(r"\bGENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\b", re.IGNORECASE)
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
@@ -150,19 +152,28 @@ def _alter(
 
 
 def _parsed(session: AcidSession, text: str) -> Columns:
-    """Parse column definitions."""
-    return columns_of(session.spark, bridge.parse_new_columns(session.spark, text))
+    """Parse column definitions.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED, for which Spark's parser has no
+            words here.
+    """
+    try:
+        schema = bridge.parse_new_columns(session.spark, text)
+    except AcidParseError:
+        if _GENERATED.search(text) is None:
+            raise
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED",
+            f"{text} would not be computed in existing rows: CREATE TABLE with the generated "
+            "column, and INSERT the rows",
+        ) from None
+    return columns_of(session.spark, schema)
 
 
 def _check_new(columns: Sequence[Column]) -> None:
     """Refuse NOT NULL and DEFAULT of a new column: existing rows have NULL in it."""
     for column in columns:
-        if column.generated is not None:
-            raise AcidAnalysisError(
-                "UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED",
-                f"the new column {column.name} would be NULL in existing rows: CREATE TABLE with "
-                "it, and INSERT the rows",
-            )
         if not column.nullable:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL",
@@ -231,12 +242,6 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
 
     NOT NULL, default and comment stay where the definition has none.
     """
-    if given.generated is not None:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED",
-            f"{old.name} of {table.full_name} has values, which are not computed again: CREATE "
-            "TABLE with GENERATED ALWAYS AS, and INSERT the rows",
-        )
     before, after = (bridge.parse_type(session.spark, c.type) for c in (old, given))
     if not convertible(before, after):
         raise AcidAnalysisError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,7 +50,7 @@ def test_other_comparisons_require_nothing(operator: str) -> None:
 _TIMES = st.integers(0, 10**9).map(
     lambda s: datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=s)
 )
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[[datetime], Any]] = {
     _DAY: datetime.date,
     "TruncTimestamp": lambda t: t.replace(hour=0, minute=0, second=0),
     "Year": lambda t: t.year,
@@ -57,7 +59,7 @@ _FUNCTIONS = {
     "DayOfMonth": lambda t: t.day,
     "Hour": lambda t: t.hour,
 }
-_COMPARE = {
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: a == b,
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,

@@ -47,8 +47,8 @@ def _violation(lab: Lab, text: str) -> dict[str, str]:
     return dict(caught.value.getMessageParameters())
 
 
-def _condition(error: PySparkException) -> str | None:
-    return error.getErrorClass()
+def _condition(error: PySparkException) -> str:
+    return str(error.getErrorClass())
 
 
 def _cheap(values: str) -> dict[str, str]:
