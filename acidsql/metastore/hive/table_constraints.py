@@ -17,6 +17,8 @@ from acidsql.metastore.model import Table
 from acidsql.syntax.constraints import Constraint, ConstraintKind
 
 _NAME_EXISTS = "Constraint name already exists"
+# All that a server tells of an error in adding a constraint.
+_REFUSED = "Internal error processing add_"
 # NO ACTION of JDBC (DatabaseMetaData.importedKeyNoAction).
 _NO_ACTION = 3
 
@@ -180,9 +182,13 @@ def add(server: Server, made: Structures) -> None:
         try:
             server.call(call, request, repeatable=False)
         except MetastoreError as error:
-            if not is_name_taken(error.message):
+            if _REFUSED not in error.message:
                 raise
-            raise name_exists(error.message) from error
+            raise AcidAnalysisError(
+                "INVALID_OBJECT",
+                "the metastore refuses a constraint and does not say why: another table may have "
+                "one of its name, or the table that a foreign key refers to is not there",
+            ) from error
 
 
 def name_exists(message: str) -> AcidAnalysisError:
