@@ -120,7 +120,8 @@ def add_constraint(session: AcidSession, table: Table, statement: AddConstraint)
     added = parse_constraint(statement.constraint.of(statement.text))
     if added is None:
         place = place_of(statement.text, statement.constraint.start, "")
-        raise AcidParseError("no constraint that acidsql knows", **place)
+        message = "CHECK, PRIMARY KEY, UNIQUE or FOREIGN KEY is expected"
+        raise AcidParseError(message, **place)
     with_constraints(session, table, [added])  # what is refused takes no write id
     source = RecordedStatement(operation="ADD CONSTRAINT", text=statement.text)
     with write_transaction(session, alter_intent(table, source)) as transaction:

@@ -291,11 +291,10 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
     found = existing(session, table)
     is_checked = table.enforced_constraints or table.generated_columns
     if is_checked and (found.partitions or found.highest_write_id):
-        raise _unsupported(
-            "CHECK, or a generated column, of a table that is there",
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.CHECK_OF_ADOPTED_TABLE",
             f"nobody has checked the rows in {table.location}: leave CHECK out, then ALTER TABLE "
             "… ADD CONSTRAINT, which does; leave GENERATED out",
-            "CHECK_OF_ADOPTED_TABLE",
         )
     make_directory(session.files, table.location)
     session.metastore.create_table(

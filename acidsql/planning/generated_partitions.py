@@ -17,8 +17,8 @@ from acidsql.session.acid_session import AcidSession
 
 
 class Order(StrEnum):
-    """What a function of one value keeps: of two values the greater one has no smaller result; or
-    equal values alone have equal results, as of all functions.
+    """Order of the results of a function: kept, if of two values the greater one has no smaller
+    result; else lost, and equal values alone have equal results.
     """
 
     KEPT = "kept"

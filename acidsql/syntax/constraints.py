@@ -120,7 +120,7 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What is taken out of a list of columns: the tokens from ``begin`` to before ``end``.
+    """Part that is taken out of a list of columns: the tokens from ``begin`` to before ``end``.
 
     Without a constraint they are words at a NOT NULL, which stays.
     """

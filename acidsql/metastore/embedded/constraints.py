@@ -20,7 +20,7 @@ _SHORT = {
 
 
 def named(table: str, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """Give names to the constraints of a table that have none, such as ``t_pk``.
+    """Give names to the constraints of a table that have none, such as t_pk.
 
     >>> [c.name for c in named("t", [Constraint(kind=ConstraintKind.CHECK, expression="a > 0")])]
     ['t_chk_1']
