@@ -25,6 +25,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "INVALID_PARTITION_COLUMN_DATA_TYPE",
         "NOT_SUPPORTED_CHANGE_COLUMN",
         "THRIFT_SERVER_MISSING",
+        "UNSUPPORTED_CONSTRAINT_CHARACTERISTIC",
         "UNSUPPORTED_DATATYPE",
         "UNSUPPORTED_DIALECT_FEATURE",
         "UNSUPPORTED_FEATURE",
@@ -58,13 +59,15 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "INVALID_TABLE_PROPERTY",
     ),
     # 23: constraints
+    "23001": ("CHECK_CONSTRAINT_VIOLATION",),
+    "23512": ("NEW_CHECK_CONSTRAINT_VIOLATION",),
     "23K01": ("MERGE_CARDINALITY_VIOLATION",),
     # 25: transaction state
     "25000": ("TXN_COMMITTED", "WRITE_ID_REFUSED"),
     "25001": ("NOT_ALLOWED_IN_TRANSACTION",),
     "25006": ("NOT_ALLOWED_AS_OF", "READ_ONLY_TRANSACTION"),
     "25P01": ("NO_ACTIVE_TRANSACTION", "NO_SUCH_TXN"),
-    "2BP01": ("SCHEMA_NOT_EMPTY",),
+    "2BP01": ("COLUMN_USED_BY_CONSTRAINT", "SCHEMA_NOT_EMPTY"),
     # 40: the transaction was rolled back, and can be tried again
     "40000": ("TXN_ABORTED", "WRITE_ID_IN_USE"),
     "40001": ("CONCURRENT_WRITE", "STREAM_OFFSET_CHANGED", "TABLE_REPLACED"),
@@ -88,11 +91,22 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "INVALID_SCHEMA_OR_RELATION_NAME",
         "UNSUPPORTED_COLUMN_NAME",
     ),
+    "42621": (
+        "INVALID_CHECK_CONSTRAINT",
+        "INVALID_GENERATED_COLUMN",
+        "NON_DETERMINISTIC_CHECK_CONSTRAINT",
+    ),
     "42623": ("INVALID_DEFAULT_VALUE",),
     "42702": ("AMBIGUOUS_PARTITION",),
     "42703": ("COLUMN_NOT_FOUND", "UNRESOLVED_ASSIGNMENT"),
-    "42704": ("COMPACTION_NOT_FOUND", "SCHEMA_NOT_FOUND", "VERSION_NOT_FOUND"),
+    "42704": (
+        "COMPACTION_NOT_FOUND",
+        "CONSTRAINT_DOES_NOT_EXIST",
+        "SCHEMA_NOT_FOUND",
+        "VERSION_NOT_FOUND",
+    ),
     "42710": (
+        "CONSTRAINT_ALREADY_EXISTS",
         "LOCATION_ALREADY_EXISTS",
         "LOCATION_IN_USE",
         "PARTITION_LOCATION_NOT_EMPTY",
@@ -122,6 +136,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "PARTITION_ALREADY_EXISTS",
         "PARTITION_NOT_FOUND",
     ),
+    "42830": ("FOREIGN_KEY_COLUMNS",),  # Db2's
     "42903": ("INVALID_WHERE_CONDITION",),
     "42939": ("RESERVED_COLUMN_NAME",),
     "42K03": ("LOAD_DATA_PATH_NOT_EXISTS",),
@@ -139,6 +154,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
     "42P02": ("UNBOUND_SQL_PARAMETER",),
     "42P06": ("SCHEMA_ALREADY_EXISTS",),
     "42P07": ("TABLE_OR_VIEW_ALREADY_EXISTS",),
+    "42P16": ("MULTIPLE_PRIMARY_KEYS",),
     "44000": ("REPLACE_WHERE_MISMATCH",),  # the standard's of WITH CHECK OPTION
     # 54, 55: limits, objects in another state or in use
     "54000": (

@@ -1,6 +1,7 @@
 package acidsql.bridge;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.Collection;
 import java.util.Iterator;
@@ -15,6 +16,7 @@ import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hive.service.cli.CLIService;
 import org.apache.hive.service.cli.HiveSQLException;
 import org.apache.hive.service.cli.OperationState;
+import org.apache.hive.service.cli.RowSet;
 import org.apache.hive.service.cli.operation.GetColumnsOperation;
 import org.apache.hive.service.cli.operation.GetCrossReferenceOperation;
 import org.apache.hive.service.cli.operation.GetPrimaryKeysOperation;
@@ -252,7 +254,8 @@ final class Operations extends SparkSQLOperationManager {
 
   public synchronized GetPrimaryKeysOperation newGetPrimaryKeysOperation(
       HiveSession client, String catalog, String schema, String table) {
-    GetPrimaryKeysOperation made = new PrimaryKeys(client, catalog, schema, table);
+    GetPrimaryKeysOperation made =
+        new PrimaryKeys(server, session(client), client, catalog, schema, table);
     handleToOperation().put(made.getHandle(), made);
     return made;
   }
@@ -273,15 +276,46 @@ final class Operations extends SparkSQLOperationManager {
   }
 }
 
-/** Operation that lists the primary key of a table: there is none. Hive's asks its metastore. */
+/** Operation that lists the columns of the primary key of a table. Hive's asks its metastore. */
 final class PrimaryKeys extends GetPrimaryKeysOperation {
-  PrimaryKeys(HiveSession client, String catalog, String schema, String table) {
+  private final ThriftServer server;
+  private final thriftserver.Session session;
+  private final String schema;
+  private final String table;
+
+  PrimaryKeys(
+      ThriftServer server,
+      thriftserver.Session session,
+      HiveSession client,
+      String catalog,
+      String schema,
+      String table) {
     super(client, catalog, schema, table);
+    this.server = server;
+    this.session = session;
+    this.schema = schema;
+    this.table = table;
   }
 
   public void runInternal() throws HiveSQLException {
     setState(OperationState.RUNNING);
+    Object spark = SparkSessionOf.of(session);
+    Iterator rows = Lists.of(server.acidsql, "primary_keys", spark, new String[] {schema, table});
+    RowSet found = answer();
+    while (rows.hasNext()) {
+      found.addRow(((List) rows.next()).toArray());
+    }
     setState(OperationState.FINISHED);
+  }
+
+  private RowSet answer() throws HiveSQLException {
+    try {
+      Field rows = GetPrimaryKeysOperation.class.getDeclaredField("rowSet");
+      rows.setAccessible(true);
+      return (RowSet) rows.get(this);
+    } catch (Exception error) {
+      throw new HiveSQLException(error);
+    }
   }
 }
 

@@ -53,6 +53,13 @@ from acidsql.bridge.evolving import (
 )
 from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.gateway import send_answers_at_once
+from acidsql.bridge.generated_conditions import (
+    ComparedColumn,
+    compared_column,
+    functions_of_column,
+    partition_attributes,
+    result_condition,
+)
 from acidsql.bridge.hadoop import (
     FoundPath,
     append_bytes,
@@ -158,9 +165,19 @@ from acidsql.bridge.relations import (
     reachable,
     rows_of,
 )
+from acidsql.bridge.row_conditions import (
+    GENERATED,
+    RowCondition,
+    check_violation,
+    checked_rows,
+    row_condition,
+    row_value,
+    with_row_value,
+)
 from acidsql.bridge.row_level import (
     analyze_delete,
     analyze_update,
+    assigned_columns,
     delete_rows,
     required_rows_query,
     update_rows,
@@ -182,6 +199,7 @@ from acidsql.bridge.sorted_arrays import position_of_text
 from acidsql.bridge.source_scans import plan_source_scans
 from acidsql.bridge.spark_versions import TRIED, warn_if_untried
 from acidsql.bridge.sql_text import (
+    NewColumns,
     NewField,
     alias_of,
     check_expression,
@@ -245,6 +263,7 @@ from acidsql.bridge.unresolved_plan import (
 __all__ = [
     "BARE_NUMBER",
     "FILE_ORDINAL",
+    "GENERATED",
     "TRIED",
     "AcidTable",
     "AggregateFunction",
@@ -255,6 +274,7 @@ __all__ = [
     "ChangesClause",
     "Clause",
     "Command",
+    "ComparedColumn",
     "Conjunct",
     "ConnectServer",
     "CurrentValues",
@@ -275,11 +295,13 @@ __all__ = [
     "MergePlan",
     "MergeSource",
     "NamedColumns",
+    "NewColumns",
     "NewField",
     "PlanNode",
     "PlanOutline",
     "Planner",
     "Reference",
+    "RowCondition",
     "ScanFile",
     "StripeRows",
     "Subquery",
@@ -299,6 +321,7 @@ __all__ = [
     "append_bytes",
     "arrow_table",
     "assemble_file",
+    "assigned_columns",
     "attributes_of",
     "awaited_errors",
     "before_stop",
@@ -308,6 +331,8 @@ __all__ = [
     "changes_of",
     "check_default",
     "check_expression",
+    "check_violation",
+    "checked_rows",
     "chosen_values",
     "coalesce_tasks",
     "codegen_barrier",
@@ -315,6 +340,7 @@ __all__ = [
     "collect_to_driver",
     "column_sql",
     "commands",
+    "compared_column",
     "compute_values",
     "computed_once",
     "condition_of",
@@ -342,6 +368,7 @@ __all__ = [
     "frame_in",
     "frame_of",
     "function_text",
+    "functions_of_column",
     "global_temp_database",
     "hadoop_conf",
     "hadoop_path",
@@ -402,6 +429,7 @@ __all__ = [
     "parse_new_columns",
     "parse_type",
     "parse_view_columns",
+    "partition_attributes",
     "path_exists",
     "path_text",
     "persistent_functions",
@@ -427,7 +455,10 @@ __all__ = [
     "replace_path",
     "replace_relations",
     "required_rows_query",
+    "result_condition",
     "rewrite_stripes",
+    "row_condition",
+    "row_value",
     "rows_of",
     "rows_per_task",
     "s3",
@@ -463,6 +494,7 @@ __all__ = [
     "with_attributes",
     "with_attributes_of",
     "with_left",
+    "with_row_value",
     "without_conditions",
     "without_plans",
     "without_stars",

@@ -12,6 +12,7 @@ from pyspark.errors.exceptions.captured import UnknownException, convert_excepti
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject
+from acidsql.bridge.row_conditions import check_violation, violation_in
 from acidsql.errors import WriteJobError, condition_of
 
 _READING = ("[FAILED_READ_FILE", "Encountered error while reading file")
@@ -49,14 +50,18 @@ def job_description(spark: SparkSession, text: str) -> Iterator[None]:
 
 @contextmanager
 def naming_column(table: str) -> Iterator[None]:
-    """Name table and column where the block fails because of a NULL for a column that is NOT NULL.
+    """Name table and column where the block fails because of a NULL for a column that is NOT NULL,
+    and table, constraint and values where a row violates a CHECK.
 
     Raises:
-        WriteJobError: NOT_NULL_ASSERT_VIOLATION.
+        WriteJobError: NOT_NULL_ASSERT_VIOLATION, CHECK_CONSTRAINT_VIOLATION.
     """
     try:
         yield
     except (SparkRuntimeException, WriteJobError) as error:
+        violation = violation_in(str(error))
+        if violation is not None:
+            raise check_violation(table, violation) from error
         if condition_of(error) != "NOT_NULL_ASSERT_VIOLATION":
             raise
         path = (error.getMessageParameters() or {}).get("walkedTypePath", "")

@@ -17,6 +17,7 @@ from acidsql.bridge.assignments import (
 )
 from acidsql.bridge.jvm import (
     Expression,
+    JavaObject,
     LogicalPlan,
     alias,
     appended,
@@ -128,6 +129,15 @@ def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]
         return frame_of(spark, with_columns(spark, rows, kept, values))
     first = with_attributes(frame_of(spark, with_columns(spark, rows, kept, [])), computed)
     return frame_of(spark, with_columns(spark, logical_plan(first), [], values))
+
+
+def assigned_columns(spark: SparkSession, assignments: JavaObject) -> frozenset[int]:
+    """Return the positions of the assignments that are to something else than the column itself.
+
+    Args:
+        assignments: Scala ``Seq`` with one per column of the table, then others.
+    """
+    return frozenset(json.loads(jvm_planning(spark).assigned(assignments).text()))
 
 
 def delete_rows(spark: SparkSession, plan: LogicalPlan) -> DataFrame:

@@ -165,14 +165,16 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
     Defaults are in the metadata of the fields.
 
     Raises:
-        AcidAnalysisError: a constraint other than NOT NULL (UNSUPPORTED_FEATURE.TABLE_CONSTRAINT).
+        AcidAnalysisError: a constraint other than NOT NULL, or with words that no
+            other reads (UNSUPPORTED_FEATURE.TABLE_CONSTRAINT).
         AcidParseError: the text is no list of columns.
     """
     plan = _parse_part(spark, "CREATE TABLE t (", text, ") USING orc")
     if differences(spark).has_table_constraints and _has_constraints(spark, plan.tableSpec()):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.TABLE_CONSTRAINT",
-            "constraints other than NOT NULL are not supported: leave them out of CREATE TABLE",
+            "this constraint is not supported here: CREATE TABLE and ALTER TABLE … ADD CONSTRAINT "
+            "take CHECK, PRIMARY KEY, UNIQUE and FOREIGN KEY",
         )
     return StructType.fromJson(json.loads(plan.tableSchema().json()))
 

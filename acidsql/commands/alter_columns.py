@@ -6,6 +6,7 @@ its place, a new one comes last, and none can be moved or dropped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -14,11 +15,12 @@ from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
 from acidsql.commands import events, result
+from acidsql.commands.check_constraints import with_columns
 from acidsql.commands.definitions import check_columns, check_local_times
 from acidsql.commands.evolved_columns import with_field
 from acidsql.commands.initial_values import INITIAL_TYPES, initial_value
 from acidsql.commands.type_widening import CONVERSIONS, convertible
-from acidsql.errors import AcidAnalysisError, quoted_name
+from acidsql.errors import AcidAnalysisError, AcidParseError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, FileFormat, Table
@@ -38,13 +40,14 @@ from acidsql.transactions.write_intent import alter_intent
 from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 
 Columns = tuple[Column, ...]
+_GENERATED = re.compile(r"\bGENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\b", re.IGNORECASE)
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
     """Run ADD COLUMNS: rows that are there have the DEFAULT in new columns, or NULL, and NULL in
     new fields of structs.
     """
-    given = bridge.parse_new_columns(session.spark, statement.columns.of(statement.text))
+    given = _parsed_new(session, statement.columns.of(statement.text))
     definitions = columns_of(session.spark, given.columns)
     check_columns(session, (*table.columns, *definitions), table.partition_columns)
     added = tuple(_with_initial(session, table, column) for column in definitions)
@@ -230,15 +233,34 @@ def altered(session: AcidSession, table: Table, columns: Columns) -> Table:
     check_columns(session, columns, table.partition_columns)
     names = {o.name: n.name for o, n in zip(table.columns, columns, strict=False)}
     buckets = tuple(names[name] for name in table.bucket_columns)
-    new = replace(table, columns=columns, bucket_columns=buckets)
+    new = replace(with_columns(session, table, columns), bucket_columns=buckets)
     check_local_times(new)
     session.metastore.check_table(new)
     return new
 
 
+def _parsed_new(session: AcidSession, text: str) -> bridge.NewColumns:
+    """Parse the definitions of new columns, and of new fields of structs.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED, for which Spark's parser has no
+            words here.
+    """
+    try:
+        return bridge.parse_new_columns(session.spark, text)
+    except AcidParseError:
+        if _GENERATED.search(text) is None:
+            raise
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED",
+            f"{text} would not be computed in existing rows: CREATE TABLE with the generated "
+            "column, and INSERT the rows",
+        ) from None
+
+
 def _parsed(session: AcidSession, text: str) -> Columns:
     """Parse column definitions."""
-    parsed = bridge.parse_new_columns(session.spark, text)
+    parsed = _parsed_new(session, text)
     if parsed.fields:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.NESTED_COLUMN",
@@ -361,6 +383,7 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
         default=given.default or old.default,
         comment=given.comment if given.comment is not None else old.comment,
         initial=old.initial,
+        generated=old.generated,
     )
 
 

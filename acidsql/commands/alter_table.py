@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from acidsql.commands import alter_columns, alter_partitions, result
+from acidsql.commands import alter_columns, alter_partitions, constraints, result
 from acidsql.commands.definitions import check_properties, warn_of_retention
 from acidsql.errors import AcidAnalysisError, page, quoted_name
 from acidsql.metastore import failures
@@ -151,12 +151,14 @@ def _refuse(_: AcidSession, table: Table, statement: ast.AlterTable) -> DataFram
 
 
 _ALTERATIONS: Mapping[type, Callable[[AcidSession, Table, Any], DataFrame]] = {
+    ast.AddConstraint: constraints.add_constraint,
     ast.AddColumns: alter_columns.add_columns,
     ast.AddPartitions: alter_partitions.add_partitions,
     ast.AlterTable: _refuse,
     ast.ChangeColumn: alter_columns.change_column,
     ast.CommentOnTable: _comment,
     ast.DropColumns: alter_columns.drop_columns,
+    ast.DropConstraint: constraints.drop_constraint,
     ast.DropPartitions: alter_partitions.drop_partitions,
     ast.RenameColumn: alter_columns.rename_column,
     ast.RenamePartition: alter_partitions.rename_partition,

@@ -51,6 +51,9 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
     name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
     if name is None:
         return result.nothing(session.spark)
+    # A Hive Metastore may know a name of a constraint only once, whatever table it is of.
+    unnamed = tuple(replace(constraint, name="") for constraint in source.constraints)
+    source = replace(source, constraints=unnamed)
     table = definition_like(session, source, name, statement.location, statement.properties)
     check_empty(session, table)
     check_unowned(session, table.location)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypedDict
 
 from pyspark.sql import DataFrame
@@ -11,6 +12,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.adopt_table import check_location, existing
+from acidsql.commands.constraints import with_constraints
 from acidsql.commands.definitions import (
     check_columns,
     check_local_times,
@@ -18,6 +20,7 @@ from acidsql.commands.definitions import (
     warn_of_retention,
     with_codec,
 )
+from acidsql.commands.generated_columns import check_generated
 from acidsql.commands.insert import write_query
 from acidsql.commands.new_table import (
     check_empty,
@@ -41,6 +44,7 @@ from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
+from acidsql.syntax.constraints import Constraint, split_columns
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, CreateTableLike, DropTable
@@ -79,8 +83,11 @@ def create_table(
     if name is None:
         return result.nothing(session.spark)
     try:
-        columns, partition_columns = given_columns(session, statement)
+        columns, partition_columns, constraints = given_columns(session, statement)
         table = _defined(session, statement, *name, columns, partition_columns)
+        check_generated(session, table)
+        table = with_constraints(session, table, constraints)
+        session.metastore.check_table(table)
         _create(session, table, adopts=statement.location is not None)
     except AcidAnalysisError:
         # Another process may have created it since the statement looked.
@@ -119,6 +126,7 @@ def create_like(session: AcidSession, statement: CreateTableLike) -> DataFrame |
             raise _unsupported(
                 f"{key}={value}", f"{source.full_name} has {kept}: leave the property out", "LIKE"
             )
+    source = replace(source, constraints=())  # Hive and Spark copy none either
     table = definition_like(session, source, name, statement.location, statement.properties)
     _create(session, table, adopts=statement.location is not None)
     return result.nothing(session.spark)
@@ -196,8 +204,9 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
 
 def given_columns(
     session: AcidSession, statement: CreateTable
-) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Return the columns in files and the partition columns of CREATE TABLE without a query.
+) -> tuple[tuple[Column, ...], tuple[Column, ...], tuple[Constraint, ...]]:
+    """Return the columns in files, the partition columns and the constraints of CREATE TABLE that
+    has no query.
 
     Raises:
         AcidAnalysisError: MISSING_COLUMNS; see ``check_columns``.
@@ -206,16 +215,15 @@ def given_columns(
         raise AcidAnalysisError(
             "MISSING_COLUMNS", "CREATE TABLE has no columns: list them, or write AS SELECT"
         )
-    columns = columns_of(
-        session.spark, bridge.parse_columns(session.spark, statement.columns.of(statement.text))
-    )
+    given = split_columns(statement.columns.of(statement.text))
+    columns = columns_of(session.spark, bridge.parse_columns(session.spark, given.columns))
     partition_columns: tuple[Column, ...] = ()
     if statement.partitioned_by is not None:
         columns, partition_columns = _split(
             session, columns, statement.partitioned_by.of(statement.text)
         )
     check_columns(session, columns, partition_columns)
-    return columns, partition_columns
+    return columns, partition_columns, given.constraints
 
 
 def _split(
@@ -324,6 +332,13 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
         check_empty(session, table)
     check_unowned(session, table.location)
     found = existing(session, table)
+    is_checked = table.enforced_constraints or table.generated_columns
+    if is_checked and (found.partitions or found.highest_write_id):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.CHECK_OF_ADOPTED_TABLE",
+            f"nobody has checked the rows in {table.location}: leave CHECK out, then ALTER TABLE "
+            "… ADD CONSTRAINT, which does; leave GENERATED out",
+        )
     make_directory(session.files, table.location)
     session.metastore.create_table(
         with_codec(session, table, found.codec),

@@ -72,6 +72,12 @@ def check_properties(properties: Mapping[str, str]) -> None:
             raise AcidAnalysisError(
                 "INVALID_TABLE_PROPERTY", f"bucketing_version is {value!r}: use 1 or 2"
             )
+        if lowered.startswith("acidsql.generated."):
+            raise _unsupported(
+                f"table property {key}",
+                "write GENERATED ALWAYS AS in CREATE TABLE",
+                "TABLE_PROPERTY",
+            )
         if lowered in ("external", "external.table.purge"):
             raise _unsupported(
                 f"table property {key}", "leave it out, the table is managed", "TABLE_PROPERTY"

@@ -59,6 +59,12 @@ def describe(session: AcidSession, statement: show_statements.Describe) -> DataF
     defaults = [(c.name, types[c.name], c.default) for c in _all_columns(table) if c.default]
     if defaults:
         rows += [_heading(""), _heading("# Column Default Values"), *defaults]
+    generated = [(c.name, types[c.name], c.generated) for c in _all_columns(table) if c.generated]
+    if generated:
+        rows += [_heading(""), _heading("# Generated Columns"), *generated]
+    if statement.mode != "plain" and partition is None and table.constraints:
+        rows += [_heading(""), _heading("# Constraints")]
+        rows += [(c.name, c.definition, "") for c in table.constraints]
     columns = [("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING")]
     return result.table(session.spark, columns, rows)
 

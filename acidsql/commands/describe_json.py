@@ -88,6 +88,11 @@ def _entries(
     if "comment" in table.properties:
         yield "comment", table.properties["comment"]
     yield "table_properties", dict(sorted(table.properties.items()))
+    if table.constraints and partition is None:
+        yield (
+            "constraints",
+            [{"name": c.name, "definition": c.definition} for c in table.constraints],
+        )
     if names:
         yield "partition_provider", "Catalog"
         yield "partition_columns", names
@@ -107,6 +112,8 @@ def _column(
         said["comment"] = comment
     if declared is not None and declared.default is not None:
         said["default"] = declared.default
+    if declared is not None and declared.generated is not None:
+        said["generated"] = declared.generated
     return said
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
+from acidsql.commands.check_constraints import row_conditions
+from acidsql.commands.generated_columns import generated_conditions, with_generated_values
 from acidsql.commands.partition_normalization import as_spelled, usual
 from acidsql.commands.time_zones import to_file_zone, zone_of_columns
 from acidsql.insert_only.write import finalize_insert_only
@@ -69,18 +71,35 @@ class WriteSchema:
         schema: StructType = event_schema(in_files)["row"].dataType
         return StructType().fromJson(schema.jsonValue())
 
-    def stored(self, rows: DataFrame, values: Sequence[str], bucket: str) -> DataFrame:
-        """Convert new values to those in files: add buckets; in an insert-only table, which Spark's
-        ORC writer writes, shift timestamps to the files' time zone.
+    def stored(
+        self,
+        rows: DataFrame,
+        values: Sequence[str],
+        bucket: str,
+        acting: str | None = None,
+        assigned: Collection[int] | None = None,
+    ) -> DataFrame:
+        """Compute generated values, check new values by the constraints of the table, and convert
+        them to those in files: add buckets; in an insert-only table, which Spark's ORC writer
+        writes, shift timestamps to the files' time zone.
 
         Args:
             values: names of the columns with new values, in the order of the table's columns.
             bucket: name of the column that gets the bucket id, if the table is bucketed.
+            acting: SQL of a condition on the rows that have values here; None: all have.
+            assigned: positions of the columns that the statement gives values to; None: of all.
         """
+        session, table = self.session, self.table
+        rows = with_generated_values(session, table, rows, values, assigned)
         if self.table.num_buckets and not self.table.insert_only:
             columns = [F.col(name) for name in values]
             rows = rows.withColumn(bucket, bucket_id(self.session.spark, self.table, columns))
-        session = self.session
+        names = [*self.data.names, *self.partitions.names]
+        conditions = {
+            **generated_conditions(session, table, assigned),
+            **row_conditions(session, table),
+        }
+        rows = bridge.checked_rows(rows, conditions, names, values, acting)
         zone = zone_of_columns(session, self.table.columns)
         is_by_spark = self.table.insert_only and self.table.file_format is FileFormat.ORC
         if is_by_spark and zone != session.jvm_time_zone:

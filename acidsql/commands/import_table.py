@@ -14,7 +14,7 @@ from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.adopt_table import check_location
 from acidsql.commands.definitions import check_columns, check_local_times, with_codec
-from acidsql.commands.load import check_files
+from acidsql.commands.load import check_files, refuse_checks
 from acidsql.commands.new_table import check_empty, filling, new_table_name
 from acidsql.commands.partitions import full_values
 from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
@@ -59,6 +59,7 @@ def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
     table = _new_table(session, statement, archive, name) if existing is None else existing
     if existing is not None:
         _check_fits(session, existing, archive.table, statement.location)
+        refuse_checks(existing, "IMPORT")
     wanted = _wanted(session, table, archive, statement.partition)
     places = [(values, _sources(session, table, path, values)) for values in wanted]
     rows = sum(check_files(session, table, files) or 0 for _, files in places)

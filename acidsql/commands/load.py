@@ -47,6 +47,7 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
             f"{table.full_name} is bucketed, and a file may have rows of several buckets: "
             "read them with Spark and INSERT INTO it",
         )
+    refuse_checks(table, "LOAD DATA")
     values = _partition(session, table, statement)
     sources = _sources(session, statement)
     rows = check_files(session, table, sources)
@@ -74,6 +75,22 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
         )
         transaction.commit([(intent.operation, [values])], counts)
     return result.nothing(session.spark)
+
+
+def refuse_checks(table: Table, statement: str) -> None:
+    """Refuse to put files into a table with CHECK constraints: nobody looks at their rows.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CHECK_OF_FILES.
+    """
+    has = [f"the constraint {c.name} {c.definition}" for c in table.enforced_constraints]
+    has += [f"the generated column {c.name}" for c in table.generated_columns]
+    if has:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.CHECK_OF_FILES",
+            f"{statement} does not look at rows, and {table.full_name} has {has[0]}: read the "
+            "files with Spark and INSERT INTO it",
+        )
 
 
 def _delete(sources: Sequence[tuple[str, FileVersion | None]]) -> DeleteLoadedFiles:

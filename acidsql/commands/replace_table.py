@@ -14,8 +14,10 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from acidsql.commands import create, events, result
+from acidsql.commands.constraints import with_constraints
 from acidsql.commands.definitions import with_codec
 from acidsql.commands.events import WriteResult
+from acidsql.commands.generated_columns import check_generated
 from acidsql.commands.insert import publish_empty, write_query
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore import failures
@@ -25,6 +27,7 @@ from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import qualified
 from acidsql.planning.statement import StatementSnapshot, latest_snapshot
 from acidsql.session.acid_session import AcidSession
+from acidsql.syntax.constraints import Constraint
 from acidsql.syntax.statements import CreateTable
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.write_intent import insert_intent, replace_intent
@@ -88,12 +91,15 @@ def planned(
             as of CREATE TABLE.
     """
     rows: DataFrame | None = None
+    constraints: tuple[Constraint, ...] = ()
     if statement.query is None:
-        columns, partition_columns = create.given_columns(session, statement)
+        columns, partition_columns, constraints = create.given_columns(session, statement)
     else:
         columns, partition_columns, rows = create.queried_columns(session, snapshot, statement)
     name = old.database, old.name
     made = create.definition(session, statement, name, columns, partition_columns, old.location)
+    check_generated(session, made)
+    made = with_constraints(session, made, constraints)
     _check_location(session, statement, old)
     new = with_codec(session, replacement(old, made))
     _check_layout(session, old, new)

@@ -121,7 +121,9 @@ def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
         bridge.update_rows(spark, plan, dict(zip(columns, values, strict=True)))
     )
     event = events.update_event(shape, 0, ROW_ID_COLUMN, shape.current_parts(), values, bucket)
-    return bridge.select(shape.stored(rows, values, bucket), *named_sql(event))
+    assigned = bridge.assigned_columns(spark, plan.assignments())
+    stored = shape.stored(rows, values, bucket, assigned=assigned)
+    return bridge.select(stored, *named_sql(event))
 
 
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
@@ -465,5 +467,10 @@ def _with_values(
     columns = [bridge.named_columns(spark, kept), *values]
     rows = bridge.UnresolvedPlan.of(rows).project(columns).frame()
     for number, own in names.items():
-        rows = shape.stored(rows, own, f"{prefix}_{number}_bucket")
+        acting = f"{clause_column} = {number}"
+        given = clauses[number].assignments
+        assigned = None
+        if clauses[number].kind == "update" and shape.table.generated_columns:
+            assigned = bridge.assigned_columns(spark, given)
+        rows = shape.stored(rows, own, f"{prefix}_{number}_bucket", acting, assigned)
     return rows

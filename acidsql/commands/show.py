@@ -161,7 +161,7 @@ def _create_text(table: Table) -> str:
     properties = {k: v for k, v in table.properties.items() if k != "comment"}
     lines = [
         f"CREATE TABLE {quote(table.database)}.{quote(table.name)} (",
-        ",\n".join(f"  {_definition(c)}" for c in table.columns) + ")",
+        ",\n".join(f"  {text}" for text in _inside(table)) + ")",
     ]
     if table.partition_columns:
         columns = ", ".join(_definition(c) for c in table.partition_columns)
@@ -177,12 +177,20 @@ def _create_text(table: Table) -> str:
     return "\n".join(lines)
 
 
+def _inside(table: Table) -> list[str]:
+    """Return the columns in files and the constraints of a table, as CREATE TABLE has them."""
+    constraints = [f"CONSTRAINT {quote(c.name)} {c.definition}" for c in table.constraints]
+    return [*map(_definition, table.columns), *constraints]
+
+
 def _definition(column: Column) -> str:
     words = [quote(column.name), column.type]
     if not column.nullable:
         words.append("NOT NULL")
     if column.default is not None:
         words.append(f"DEFAULT {column.default}")
+    if column.generated is not None:
+        words.append(f"GENERATED ALWAYS AS ({column.generated})")
     if column.comment is not None:
         words.append(f"COMMENT {quoted_string(column.comment)}")
     return " ".join(words)

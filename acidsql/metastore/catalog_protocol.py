@@ -52,7 +52,7 @@ class CatalogProtocol(Protocol):
         Raises:
             AcidAnalysisError: of a server: UNSUPPORTED_FEATURE.TABLE_CONSTRAINT, COMMENT_TOO_LONG,
                 INVALID_DEFAULT_VALUE.TOO_LONG, UNSUPPORTED_COLUMN_NAME, UNSUPPORTED_DATATYPE,
-                INVALID_TABLE_PROPERTY.
+                INVALID_CHECK_CONSTRAINT, INVALID_TABLE_PROPERTY.
         """
 
     def create_table(

@@ -12,6 +12,7 @@ from enum import StrEnum
 from acidsql.format.identifiers import folded, lowered
 from acidsql.format.partitions import partition_name
 from acidsql.metastore.moments import ChangeRange, Moment
+from acidsql.syntax.constraints import Constraint
 
 # Hive keeps the write ids up to this one for the files of a converted table.
 RESERVED_WRITE_IDS = 10_000_000
@@ -115,6 +116,7 @@ class Column:
         default: SQL text of the DEFAULT, or None.
         initial: value of rows in files from before the column was added, as the text of a partition
             has it; None for NULL.
+        generated: SQL text of GENERATED ALWAYS AS, or None.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Column:
     default: str | None = None
     comment: str | None = None
     initial: str | None = None
+    generated: str | None = None
 
     @property
     def stored_name(self) -> str:
@@ -146,6 +149,9 @@ class Table:
         num_buckets: number of buckets of CLUSTERED BY; 0 means that the table is not bucketed.
         serde_properties: delimiters of text files (``field.delim``), for an insert-only table.
         created: seconds since 1970.
+        constraints: those beside NOT NULL and DEFAULT, which the columns have. Each is enabled or
+            not, and the parent of a foreign key has its database. A metastore gives names to those
+            without one.
         as_of: moment as of which a statement reads the table, None for now; no part of the
             definition.
         changes: changes that a statement reads instead of the rows, None for the rows; no part of
@@ -168,6 +174,7 @@ class Table:
     num_buckets: int = 0
     file_format: FileFormat = FileFormat.ORC
     serde_properties: Mapping[str, str] = field(default_factory=dict)
+    constraints: tuple[Constraint, ...] = ()
     as_of: Moment | None = None
     changes: ChangeRange | None = None
     replaced_by: int = 0
@@ -178,6 +185,17 @@ class Table:
         AcidUtils).
         """
         return self.properties.get("transactional_properties", "").lower() == "insert_only"
+
+    @property
+    def enforced_constraints(self) -> tuple[Constraint, ...]:
+        """Constraints that each new row must meet."""
+        return tuple(c for c in self.constraints if c.is_enforced)
+
+    @property
+    def generated_columns(self) -> tuple[Column, ...]:
+        """Columns whose values are computed from those of others."""
+        columns = (*self.columns, *self.partition_columns)
+        return tuple(column for column in columns if column.generated is not None)
 
     @property
     def bucketing_version(self) -> int:

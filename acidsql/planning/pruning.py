@@ -12,6 +12,7 @@ from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.planning.change_request import pushable
+from acidsql.planning.generated_partitions import with_generated_conditions
 from acidsql.planning.placeholder_relations import Occurrence
 from acidsql.planning.plan_requirements import required_of_placeholders
 from acidsql.planning.pruning_subqueries import evaluate
@@ -74,7 +75,8 @@ def find_required_rows(
     }
     for occurrence, copies in plan_requires.copies.items():
         table = tables[occurrence]
-        conjuncts = pushable(table, [copy.conjuncts for copy in copies])
+        given = pushable(table, [copy.conjuncts for copy in copies])
+        conjuncts = with_generated_conditions(session, table, given)
         required = RequiredRows(conditions=_row_conditions(table, conjuncts))
         found[occurrence] = _pruned(session, table, required, conjuncts, known)
     for occurrence in plan_requires.distinct_partitions_only:
@@ -101,6 +103,7 @@ def find_required_rows(
             with bridge.job_description(session.spark, f"values that prune {table.full_name}"):
                 looked_up = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
             conjuncts.append((*copy.conjuncts, *filter(None, looked_up)))
+        conjuncts = with_generated_conditions(session, table, conjuncts)
         found[occurrence] = _pruned(session, table, required, conjuncts, known)
     return found
 

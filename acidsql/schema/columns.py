@@ -28,6 +28,8 @@ _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 
 # Key of a field's metadata with the SQL text of the column's default.
 DEFAULT_KEY = "CURRENT_DEFAULT"
+# Key with the SQL text of GENERATED ALWAYS AS.
+_GENERATED_KEY = "GENERATION_EXPRESSION"
 
 
 def types_in(data_type: DataType) -> Iterator[DataType]:
@@ -163,15 +165,15 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE for types that Hive cannot read from ORC,
-            UNSUPPORTED_FEATURE.GENERATED_COLUMN.
+            UNSUPPORTED_FEATURE.IDENTITY_COLUMN.
     """
     columns = []
     for field in schema.fields:
-        if "GENERATION_EXPRESSION" in field.metadata or "identity.start" in field.metadata:
+        if "identity.start" in field.metadata:
             raise AcidAnalysisError(
-                "UNSUPPORTED_FEATURE.GENERATED_COLUMN",
-                f"column {field.name!r} is a generated one, which is not supported: "
-                "use DEFAULT, or compute the value in each statement",
+                "UNSUPPORTED_FEATURE.IDENTITY_COLUMN",
+                f"column {field.name!r} is an identity column, which is not supported: use "
+                "uuid() or a key of your own in each statement",
             )
         text = bridge.type_sql(spark, field.dataType)
         if is_refused(text):
@@ -188,6 +190,7 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
                 nullable=field.nullable,
                 default=field.metadata.get(DEFAULT_KEY),
                 comment=field.metadata.get("comment"),
+                generated=field.metadata.get(_GENERATED_KEY),
             )
         )
     return tuple(columns)

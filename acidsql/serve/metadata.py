@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from acidsql.commands.describe import described
 from acidsql.metastore.model import Table, TableType
 from acidsql.session.acid_session import AcidSession
+from acidsql.syntax.constraints import ConstraintKind
 from acidsql.syntax.lexer import quote
 
 
@@ -57,6 +58,30 @@ def columns(session: AcidSession, arguments: str) -> str:
         for table in _tables(session, *json.loads(arguments))
     ]
     return json.dumps(found)
+
+
+def primary_keys(session: AcidSession, arguments: str) -> str:
+    """Return the columns of primary keys, as JSON: ``[[catalog, database, table, column, number,
+    name of the key], …]``; numbers begin with 1.
+
+    Args:
+        session: the session.
+        arguments: JSON of the names of database and table.
+    """
+    database, name = json.loads(arguments)
+    table = session.metastore.find_table(
+        database or session.spark.catalog.currentDatabase(), name or ""
+    )
+    if table is None:
+        return "[]"
+    return json.dumps(
+        [
+            [None, table.database, table.name, column, number, key.name]
+            for key in table.constraints
+            if key.kind is ConstraintKind.PRIMARY_KEY
+            for number, column in enumerate(key.columns, start=1)
+        ]
+    )
 
 
 def _columns(session: AcidSession, table: Table) -> list[tuple[str, str, bool, str]]:

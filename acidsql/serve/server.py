@@ -20,6 +20,7 @@ _LISTS: Mapping[str, Callable[[AcidSession, str], str]] = {
     "schemas": metadata.schemas,
     "tables": metadata.tables,
     "columns": metadata.columns,
+    "primary_keys": metadata.primary_keys,
 }
 
 

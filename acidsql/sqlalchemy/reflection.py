@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import exc
@@ -12,6 +12,7 @@ from sqlalchemy.engine.default import DefaultDialect
 
 from acidsql.format.identifiers import lowered
 from acidsql.sqlalchemy.types import type_of
+from acidsql.syntax.constraints import Constraint, ConstraintKind, parse_constraint
 from acidsql.syntax.lexer import quote
 
 
@@ -24,12 +25,18 @@ class Description:
         details: of the table, by their names.
         defaults: of columns, as SQL.
         not_null: columns that are NOT NULL.
+        constraints: others, which have their names.
     """
 
     columns: Sequence[tuple[str, str, str | None]]
     details: Mapping[str, str]
     defaults: Mapping[str, str]
     not_null: frozenset[str]
+    constraints: Sequence[Constraint] = ()
+
+    def of_kind(self, kind: ConstraintKind) -> list[Constraint]:
+        """Return the constraints of a kind."""
+        return [constraint for constraint in self.constraints if constraint.kind is kind]
 
 
 def description_of(rows: Iterable[Sequence[Any]]) -> Description:
@@ -53,6 +60,11 @@ def description_of(rows: Iterable[Sequence[Any]]) -> Description:
         details=details,
         defaults=defaults,
         not_null=_listed(details.get("Not Null", ""), [name for name, _, _ in columns]),
+        constraints=[
+            replace(constraint, name=name)
+            for name, text, _ in sections.get("# Constraints", ())
+            if (constraint := parse_constraint(text)) is not None
+        ],
     )
 
 
@@ -67,7 +79,7 @@ def _listed(text: str, names: Iterable[str]) -> frozenset[str]:
 
 
 class Reflection(DefaultDialect):
-    """Part of the dialect that tells of tables; there are no keys and no indexes."""
+    """Part of the dialect that tells of tables; there are no indexes."""
 
     @reflection.cache
     def get_schema_names(self, connection: Connection, **kw: Any) -> list[str]:  # noqa: ARG002
@@ -173,31 +185,79 @@ class Reflection(DefaultDialect):
         name = ".".join(quote(part) for part in (schema, table_name) if part)
         return description_of(connection.exec_driver_sql(f"DESCRIBE EXTENDED {name}").all())
 
+    @reflection.cache
     def get_pk_constraint(
-        self,
-        connection: Connection,  # noqa: ARG002
-        table_name: str,  # noqa: ARG002
-        schema: str | None = None,  # noqa: ARG002
-        **kw: Any,  # noqa: ARG002
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> Any:
-        """Return that there is no primary key."""
+        """Return the primary key, which nothing enforces.
+
+        Raises:
+            NoSuchTableError: there is no such table or view.
+        """
+        found = self._described(connection, table_name, schema, **kw)
+        for key in found.of_kind(ConstraintKind.PRIMARY_KEY):
+            return {"constrained_columns": list(key.columns), "name": key.name}
         return {"constrained_columns": [], "name": None}
 
-    def get_foreign_keys(self, *_: Any, **kw: Any) -> list[Any]:  # noqa: ARG002
-        """Return none."""
-        return []
+    @reflection.cache
+    def get_foreign_keys(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> list[Any]:
+        """Return the foreign keys, which nothing enforces. One of a table in the same database has
+        a schema if ``schema`` is given.
+
+        Raises:
+            NoSuchTableError: there is no such table or view.
+        """
+        found = self._described(connection, table_name, schema, **kw)
+        own = found.details.get("Database")
+        return [
+            {
+                "name": key.name,
+                "constrained_columns": list(key.columns),
+                "referred_schema": (
+                    None if (schema, key.parent[0]) == (None, own) else key.parent[0]
+                ),
+                "referred_table": key.parent[-1],
+                "referred_columns": list(key.parent_columns),
+                "options": {},
+            }
+            for key in found.of_kind(ConstraintKind.FOREIGN_KEY)
+        ]
 
     def get_indexes(self, *_: Any, **kw: Any) -> list[Any]:  # noqa: ARG002
         """Return none."""
         return []
 
-    def get_unique_constraints(self, *_: Any, **kw: Any) -> list[Any]:  # noqa: ARG002
-        """Return none."""
-        return []
+    @reflection.cache
+    def get_unique_constraints(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> list[Any]:
+        """Return what is declared to be unique, which nothing enforces.
 
-    def get_check_constraints(self, *_: Any, **kw: Any) -> list[Any]:  # noqa: ARG002
-        """Return none."""
-        return []
+        Raises:
+            NoSuchTableError: there is no such table or view.
+        """
+        found = self._described(connection, table_name, schema, **kw)
+        return [
+            {"name": key.name, "column_names": list(key.columns)}
+            for key in found.of_kind(ConstraintKind.UNIQUE)
+        ]
+
+    @reflection.cache
+    def get_check_constraints(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> list[Any]:
+        """Return the CHECK constraints.
+
+        Raises:
+            NoSuchTableError: there is no such table or view.
+        """
+        found = self._described(connection, table_name, schema, **kw)
+        return [
+            {"name": check.name, "sqltext": check.expression}
+            for check in found.of_kind(ConstraintKind.CHECK)
+        ]
 
 
 def _tables(

@@ -90,7 +90,8 @@ def connect(  # noqa: PLR0913 - options have names
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE, UNSUPPORTED_FEATURE.STREAMING_TABLE,
-            UNSUPPORTED_FEATURE.STREAMING_BATCH, UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE,
+            UNSUPPORTED_FEATURE.STREAMING_BATCH, UNSUPPORTED_FEATURE.STREAMING_CHECK,
+            UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE,
             UNSUPPORTED_DATATYPE, PARTITION_VALUES_MISMATCH, UNSUPPORTED_FEATURE.STREAM_OFFSET.
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
         FormatError: STORAGE_UNAVAILABLE.
@@ -145,6 +146,14 @@ def _table(client: Client, name: str) -> Table:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.STREAMING_TABLE",
             f"{found.full_name} {reason}; or write to it by statements",
+        )
+    has = [f"the constraint {c.name} {c.definition}" for c in found.enforced_constraints]
+    has += [f"the generated column {c.name}" for c in found.generated_columns]
+    if has:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.STREAMING_CHECK",
+            f"{found.full_name} has {has[0]}, which needs Spark: write to it by statements, or "
+            "stream with Structured Streaming",
         )
     try:
         client.files.check(found.location)

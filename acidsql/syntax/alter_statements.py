@@ -128,6 +128,25 @@ class ChangeColumn(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddConstraint(Named):
+    """``ADD CONSTRAINT …``, also of a constraint without a name.
+
+    Attributes:
+        constraint: the constraint, which ``constraints.parse_constraint`` reads.
+    """
+
+    constraint: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint(Named):
+    """``DROP CONSTRAINT [IF EXISTS] name``."""
+
+    constraint_name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetProperties(Named):
     """``SET TBLPROPERTIES``."""
 
@@ -185,7 +204,7 @@ class UnsetDatabaseProperties(UnsetProperties):
 # fmt: off
 Alteration: TypeAlias = (
     AlterTable | AddPartitions | DropPartitions | RenamePartition | RenameTable | AddColumns |
-    ReplaceColumns | DropColumns | RenameColumn | ChangeColumn | SetProperties | UnsetProperties |
-    SetLocation | CommentOnTable
+    ReplaceColumns | DropColumns | RenameColumn | ChangeColumn | AddConstraint | DropConstraint |
+    SetProperties | UnsetProperties | SetLocation | CommentOnTable
 )
 # fmt: on

@@ -348,7 +348,9 @@ STATEMENTS: Mapping[str, type[Any]] = {
 _REPLACEMENTS = frozenset({"replace_where", "replace_on", "replace_using"})
 
 # Fields whose value is the span of the whole rule.
-WHOLE = frozenset({"body", "query", "rest", "schema_evolution", "source", "with_clause"})
+WHOLE = frozenset(
+    {"body", "constraint", "query", "rest", "schema_evolution", "source", "with_clause"}
+)
 
 # Fields whose value is built from the rule's content.
 FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {

@@ -27,19 +27,13 @@ CASES = [
     json.loads(line)
     for line in (Path(__file__).parent / "dml_cases.jsonl").read_text().splitlines()
 ]
-NOT_YET = {
-    "generated": "generated columns are not supported yet",
-    "check_constraint": "CHECK constraints are not supported yet",
-}
 
 pytestmark = pytest.mark.spark
 
 
 def _parameters(cases: Iterable[dict[str, Any]]) -> Iterator[Any]:
     for case in cases:
-        reason = NOT_YET.get(case.get("feature", ""))
-        marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-        marks += [] if "quick" in case else [pytest.mark.repeated]
+        marks = [] if "quick" in case else [pytest.mark.repeated]
         yield pytest.param(case, id=case["id"], marks=marks)
 
 

@@ -138,14 +138,20 @@ _LIMITS = {
     "`CREATE TABLE (columns) AS SELECT`": _features(
         CTAS_COLUMNS=f"CREATE TABLE bad2 (id int) {ACID} AS SELECT 1"
     ),
-    "CHECK, PRIMARY KEY and other constraints but NOT NULL": _features(
-        TABLE_CONSTRAINT=(
-            _create("", "(id int, CHECK (id > 0))"),
-            _create("", "(id int PRIMARY KEY)"),
+    "constraints in `PARTITIONED BY`": _features(
+        TABLE_CONSTRAINT=_create("PARTITIONED BY (p int CHECK (p > 0))")
+    ),
+    "CHECK, or a generated column, in a `CREATE TABLE` over a table that is there": _features(
+        CHECK_OF_ADOPTED_TABLE=_create(
+            "LOCATION '{copy}'",
+            "(id int, v string, n decimal(5,2), b tinyint, CHECK (id > 0))",
         )
     ),
-    "generated and identity columns": _features(
-        GENERATED_COLUMN=_create("", "(id int, d int GENERATED ALWAYS AS (id + 1))")
+    "`LOAD DATA`, and `IMPORT`, into a table with a CHECK or a generated column": _features(
+        CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"
+    ),
+    "identity columns": _features(
+        IDENTITY_COLUMN=_create("", "(id int, d bigint GENERATED ALWAYS AS IDENTITY)")
     ),
     "`CREATE TEMPORARY TABLE`": _features(
         TEMPORARY_TABLE=f"CREATE TEMPORARY TABLE bad2 (id int) {ACID}"
@@ -185,12 +191,10 @@ _LIMITS = {
         MULTI_INSERT_OVERWRITE="FROM bad_source INSERT OVERWRITE bad SELECT *, 1, 1 "
         "INSERT INTO bad SELECT *, 1, 1"
     ),
-    "`ALTER TABLE` with `SET SERDE`, `CLUSTER BY`, constraints, columns of one partition and "
-    "others": _features(
+    "`ALTER TABLE` with `SET SERDE`, `CLUSTER BY`, columns of one partition and others": _features(
         ALTER_TABLE=(
             "ALTER TABLE bad SET SERDE 'x'",
             "ALTER TABLE bad CLUSTER BY (id)",
-            "ALTER TABLE bad ADD CONSTRAINT c CHECK (id > 0)",
             "ALTER TABLE bad_parts PARTITION (p = 1, q = 'a') REPLACE COLUMNS (v int)",
             "ALTER TABLE bad CONCATENATE",
         )
@@ -214,6 +218,9 @@ _LIMITS = {
             "ALTER TABLE bad ADD COLUMNS (x timestamp DEFAULT TIMESTAMP'2024-01-01 00:00:00')",
             "ALTER TABLE bad ADD COLUMNS (x array<int> DEFAULT array(1))",
         ),
+    ),
+    "a new column that is generated": _features(
+        ADD_COLUMN_GENERATED="ALTER TABLE bad ADD COLUMNS (x int GENERATED ALWAYS AS (id))"
     ),
     "a renamed field of a struct, a new one with `NOT NULL` or `DEFAULT`": _features(
         NESTED_COLUMN=(

@@ -216,6 +216,15 @@ def test_metadata_has_tables_and_columns(client: JdbcConnection) -> None:
     if pyspark.__version__ >= "4.3":
         assert (char, varchar) == ("CHAR(2)", "VARCHAR(20)")
         assert (sold["code"], sold["note"]) == (("1", "2"), ("12", None))
+    client.execute(
+        "CREATE TABLE sales.keyed (id INT, day DATE, CONSTRAINT k PRIMARY KEY (day, id)) "
+        "USING acidsql"
+    )
+    assert [row[1:] for row in client.keys("sales", "keyed", "sold")] == [
+        ["sales", "keyed", "day", "1", "k"],
+        ["sales", "keyed", "id", "2", "k"],
+    ]
+    client.execute("DROP TABLE sales.keyed")
     assert client.keys("sales", "sold", "w") == []
     assert client.keys("default", "plain", "pet") == []
     assert client.columns("default", "names", "n%") == [("names", "name", "STRING", "")]

@@ -23,8 +23,16 @@ def test_columns_are_told_from_headings() -> None:
             ("", "", ""),
             ("# Column Default Values", "", ""),
             ("# of items", "int", "1 + 1"),
+            ("", "", ""),
+            ("# Constraints", "", ""),
+            ("positive", "CHECK (id > 0)", ""),
+            ("key", "PRIMARY KEY (`id`, `a, b`) DISABLE NOVALIDATE", ""),
         ]
     )
+    assert [(c.name, c.columns, c.expression) for c in found.constraints] == [
+        ("positive", (), "id > 0"),
+        ("key", ("id", "a, b"), None),
+    ]
     assert [name for name, _, _ in found.columns] == ["id", "# of items", "a, b", "Comment"]
     assert found.not_null == {"id", "a, b"}
     assert found.defaults == {"# of items": "1 + 1"}

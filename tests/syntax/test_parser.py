@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.syntax import parse
-from acidsql.syntax.alter_statements import AlterTable
+from acidsql.syntax.alter_statements import AddConstraint
 from acidsql.syntax.nodes import PartitionSpec, Span
 from acidsql.syntax.show_statements import Explain
 from acidsql.syntax.statements import (
@@ -104,7 +104,7 @@ def test_deeply_nested_parentheses_need_no_recursion() -> None:
 
 
 KINDS = {
-    "ALTER": (Compact, AlterTable),
+    "ALTER": (AddConstraint, Compact),
     "DELETE": (Delete,),
     "EXPLAIN": (Explain,),
     "INSERT": (Insert,),

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
 from acidsql.metastore.embedded import column_history, history_limits
+from acidsql.metastore.embedded.constraints import constraints_of, constraints_text, named
 from acidsql.metastore.embedded.databases import existing_database
 from acidsql.metastore.embedded.history_limits import LimitedBy
 from acidsql.metastore.model import Column, FileFormat, Table, TableType
@@ -250,6 +251,7 @@ def _as_kept(table: Table) -> Table:
         database=lowered(table.database),
         name=lowered(table.name),
         bucket_columns=tuple(names.get(name, name) for name in buckets),
+        constraints=named(lowered(table.name), table.constraints),
     )
 
 
@@ -267,6 +269,7 @@ _DEFINED = (
     "num_buckets",
     "file_format",
     "serde_properties",
+    "constraints",
 )
 
 
@@ -284,6 +287,7 @@ def _definition(table: Table) -> tuple[object, ...]:
         table.num_buckets,
         table.file_format.value,
         json.dumps(dict(table.serde_properties)),
+        constraints_text(table.constraints),
     )
 
 
@@ -304,4 +308,5 @@ def _table_of(row: sqlite3.Row) -> Table:
         file_format=FileFormat(row["file_format"]),
         serde_properties=json.loads(row["serde_properties"]),
         replaced_by=row["replaced_by"],
+        constraints=constraints_of(row["constraints"]),
     )

@@ -330,6 +330,10 @@ _VERSION_9 = (
     """,
 )
 
+_VERSION_10 = (
+    "ALTER TABLE tables ADD COLUMN constraints TEXT NOT NULL DEFAULT '[]'",  # JSON array of objects
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -340,6 +344,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_7,
     _VERSION_8,
     _VERSION_9,
+    _VERSION_10,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

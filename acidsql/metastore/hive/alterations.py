@@ -46,18 +46,19 @@ def convert(server: Server, table: Table) -> None:
     send_altered(server, existing, altered)
 
 
-def alter_table(server: Server, existing: Any, table: Table) -> None:
+def alter_table(server: Server, existing: Any, table: Table, before: Table | None = None) -> None:
     """Replace the definition of a table (``Metastore.alter_table``).
 
     Args:
         existing: the server's table.
         table: its new definition.
+        before: its definition, if it is known.
     """
     check_table(table)
     of_view = table.table_type is TableType.VIEW
     altered = to_hive(table, existing)
     anew = not server.is_hive4 and altered.sd.cols != existing.sd.cols
-    changed = None if of_view else constraints.changes(server, table, anew=anew)
+    changed = None if of_view else constraints.changes(server, table, anew=anew, before=before)
     if changed is not None:
         constraints.drop(server, table, changed.dropped)
     send_altered(server, existing, altered)
@@ -74,10 +75,10 @@ def replace_table(server: Server, existing: Any, before: Table, after: Table) ->
     if not _is(from_hive(existing, ColumnConstraints(defaults={})), before):
         raise altered_by_others(existing.dbName, existing.tableName)
     try:
-        alter_table(server, existing, after)
+        alter_table(server, existing, after, before)
     except (AcidAnalysisError, WriteConflictError):
         if before.table_type is not TableType.VIEW:
-            changed = constraints.changes(server, before, anew=False)
+            changed = constraints.changes(server, before, anew=False, before=after)
             constraints.drop(server, before, changed.dropped)
             constraints.add(server, changed)
         raise
@@ -205,6 +206,7 @@ def _is(current: Table, made: Table) -> bool:
         made,
         columns=_unconstrained(made.columns),
         partition_columns=_unconstrained(made.partition_columns),
+        constraints=(),
     )
 
 

@@ -20,6 +20,7 @@ from acidsql.metastore.hive.conversions import (
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CAPABILITIES, PROCESSOR, Server
 from acidsql.metastore.hive.server_limits import check_table
+from acidsql.metastore.hive.table_constraints import is_name_taken, name_exists
 from acidsql.metastore.model import Table, TableType
 
 DEFAULT_DATABASE = "default"
@@ -134,27 +135,34 @@ def _path(uri: str) -> str:
 def create_table(server: Server, table: Table) -> None:
     """Create a table or view (``Metastore.create_table``)."""
     check_table(table)
-    not_null, defaults = constraints.for_new_table(table)
+    new = constraints.for_new_table(table)
     made = to_hive(table)
     is_created = partial(_is_created, server, made)
     try:
         if server.is_hive4:
             request = hms.CreateTableRequest(
                 table=made,
-                notNullConstraints=not_null,
-                defaultConstraints=defaults,
+                primaryKeys=new.others.primary_keys,
+                foreignKeys=new.others.foreign_keys,
+                uniqueConstraints=new.others.unique,
+                notNullConstraints=new.not_null,
+                defaultConstraints=new.defaults,
+                checkConstraints=new.others.checks,
                 processorCapabilities=list(CAPABILITIES),
                 processorIdentifier=PROCESSOR,
             )
             server.call_once("create_table_req", request, is_done=is_created)
         else:
-            of_others: list[Any] = []
-            arguments = (made, of_others, of_others, of_others, not_null, defaults, of_others)
+            others = new.others
+            keys = (others.primary_keys, others.foreign_keys, others.unique)
+            arguments = (made, *keys, new.not_null, new.defaults, others.checks)
             server.call_once("create_table_with_constraints", *arguments, is_done=is_created)
     except hms.AlreadyExistsException as error:
         raise failures.table_exists(table.database, table.name) from error
     except hms.InvalidObjectException as error:
         database(server, table.database)
+        if is_name_taken(error.message):
+            raise name_exists(error.message) from error
         raise _invalid(table.full_name, error) from error
     except MetastoreError as error:
         raise _place_refused(table, error) from error

@@ -1,38 +1,55 @@
-"""NOT NULL and DEFAULT constraints, which Hive keeps beside the table.
+"""Constraints, which Hive keeps beside the table.
 
-Only constraints that Hive enforces (ENABLE) count.
+Of NOT NULL and DEFAULT only those count that Hive enforces (ENABLE).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.format.identifiers import lowered
+from acidsql.metastore.hive import table_constraints
 from acidsql.metastore.hive.conversions import ColumnConstraints
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
+from acidsql.metastore.hive.table_constraints import Structures, from_structures, to_structures
 from acidsql.metastore.model import Table
 
 
 def of_table(server: Server, database: str, name: str) -> ColumnConstraints:
     """Return the constraints of a table that exists."""
+    found = _fetched(server, database, name)
     # Hive 3.1 forgets the columns of constraints when somebody else alters the table.
     not_null, defaults = (
-        [c for c in found if c.column_name and c.enable_cstr]
-        for found in _fetched(server, database, name)
+        [c for c in some if c.column_name and c.enable_cstr]
+        for some in (found.not_null, found.defaults)
     )
     return ColumnConstraints(
         not_null=frozenset(lowered(c.column_name) for c in not_null),
         defaults={lowered(c.column_name): c.default_value for c in defaults},
+        others=from_structures(found.others),
     )
 
 
-def for_new_table(table: Table) -> tuple[list[Any], list[Any]]:
-    """Return the NOT NULL and the DEFAULT constraints of a new table, as structures of ``hms``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """All constraints of a table, as structures of ``hms``."""
+
+    not_null: list[Any]
+    defaults: list[Any]
+    others: Structures
+
+
+def for_new_table(table: Table) -> Fetched:
+    """Return the constraints of a new table."""
     wanted = _wanted(table)
-    return _not_null(table, wanted.not_null), _defaults(table, wanted.defaults)
+    return Fetched(
+        not_null=_not_null(table, wanted.not_null),
+        defaults=_defaults(table, wanted.defaults),
+        others=to_structures(table, wanted.others),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,21 +62,26 @@ class Changes:
         not_null: NOT NULL constraints to add after the table is altered, because their columns may
             be new.
         defaults: DEFAULT constraints to add after the table is altered.
+        others: other constraints to add then.
     """
 
     dropped: tuple[str, ...]
     not_null: tuple[Any, ...]
     defaults: tuple[Any, ...]
+    others: Structures
 
 
-def changes(server: Server, table: Table, *, anew: bool) -> Changes:
+def changes(server: Server, table: Table, *, anew: bool, before: Table | None = None) -> Changes:
     """Return the changes of constraints that the new definition of a table requires.
 
     Args:
+        before: its definition, if it is known: CHECK constraints and keys that it does not have
+            were made by somebody else since, and stay.
         anew: True if all constraints are dropped and added again: the table's columns change, and
             the server is Hive 3.1, which then forgets the columns of its constraints.
     """
-    not_null, defaults = _fetched(server, lowered(table.database), lowered(table.name))
+    found = _fetched(server, lowered(table.database), lowered(table.name))
+    not_null, defaults, others = found.not_null, found.defaults, from_structures(found.others)
     wanted = _wanted(table)
     kept: set[str] = set()
     if not anew:
@@ -71,9 +93,16 @@ def changes(server: Server, table: Table, *, anew: bool) -> Changes:
         }
     present = {c.column_name for c in not_null if c.nn_name in kept}
     same = {c.column_name for c in defaults if c.dc_name in kept}
+    given = {c.name for c in wanted.others}
+    gone = {c.name for c in (others if before is None else before.constraints)} - given
+    target = (*(c for c in others if c.name not in gone | given), *wanted.others)
+    same_others = () if anew else tuple(c for c in target if c in others)
+    kept |= {c.name for c in same_others}
     names = [c.nn_name for c in not_null] + [c.dc_name for c in defaults]
+    names += [c.name for c in others]
     return Changes(
         dropped=tuple(name for name in names if name not in kept),
+        others=to_structures(table, [c for c in target if c not in same_others]),
         not_null=tuple(_not_null(table, wanted.not_null - present)),
         defaults=tuple(
             _defaults(table, {c: t for c, t in wanted.defaults.items() if c not in same})
@@ -101,20 +130,31 @@ def add(server: Server, changed: Changes) -> None:
     if changed.defaults:
         request = hms.AddDefaultConstraintRequest(defaultConstraintCols=list(changed.defaults))
         server.call("add_default_constraint", request, repeatable=False)
+    table_constraints.add(server, changed.others)
 
 
-def _fetched(server: Server, database: str, name: str) -> tuple[list[Any], list[Any]]:
-    """Return the server's NOT NULL and DEFAULT constraints: one call of Hive 4, else two."""
+def _fetched(server: Server, database: str, name: str) -> Fetched:
+    """Return the server's constraints: one call of Hive 4, else one for each kind."""
     request = hms.AllTableConstraintsRequest(dbName=database, tblName=name, catName=CATALOG)
     answer = server.call_if_known("get_all_table_constraints", request) if server.is_hive4 else None
     if answer is not None:
         found = answer.allTableConstraints
-        return found.notNullConstraints or [], found.defaultConstraints or []
+        return Fetched(
+            not_null=found.notNullConstraints or [],
+            defaults=found.defaultConstraints or [],
+            others=Structures(
+                primary_keys=found.primaryKeys or [],
+                foreign_keys=found.foreignKeys or [],
+                unique=found.uniqueConstraints or [],
+                checks=found.checkConstraints or [],
+            ),
+        )
     not_null = hms.NotNullConstraintsRequest(catName=CATALOG, db_name=database, tbl_name=name)
     defaults = hms.DefaultConstraintsRequest(catName=CATALOG, db_name=database, tbl_name=name)
-    return (
-        server.call("get_not_null_constraints", not_null).notNullConstraints,
-        server.call("get_default_constraints", defaults).defaultConstraints,
+    return Fetched(
+        not_null=server.call("get_not_null_constraints", not_null).notNullConstraints,
+        defaults=server.call("get_default_constraints", defaults).defaultConstraints,
+        others=table_constraints.fetched(server, database, name),
     )
 
 
@@ -123,6 +163,7 @@ def _wanted(table: Table) -> ColumnConstraints:
     return ColumnConstraints(
         not_null=frozenset(lowered(c.name) for c in columns if not c.nullable),
         defaults={lowered(c.name): c.default for c in columns if c.default is not None},
+        others=tuple(replace(c, columns=tuple(map(lowered, c.columns))) for c in table.constraints),
     )
 
 

@@ -1,7 +1,7 @@
 """Conversion of tables and partitions to and from the structures of the Thrift interface.
 
 What Hive expects of a table is in its storage descriptor (``StorageDescriptor``, ``SerDeInfo``) and
-its parameters. NOT NULL and DEFAULT are constraints beside the table, in ``constraints``.
+its parameters. Constraints are beside the table, in ``constraints``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,11 @@ from typing import Any
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import lowered
 from acidsql.metastore.hive.column_types import hive_type, spark_type
+from acidsql.metastore.hive.generated_columns import (
+    generated_properties,
+    is_generated_property,
+    with_generated,
+)
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.spark_schema import (
     as_written,
@@ -22,6 +27,7 @@ from acidsql.metastore.hive.spark_schema import (
     written_columns,
 )
 from acidsql.metastore.model import Column, FileFormat, Partition, PlainTable, Table, TableType
+from acidsql.syntax.constraints import Constraint
 
 # Parameters that the server and Hive's writers keep for themselves (StatsSetupConst,
 # hive_metastoreConstants.DDL_TIME).
@@ -102,6 +108,7 @@ def to_hive(table: Table, existing: Any = None) -> Any:
     kept = {k: v for k, v in (made.parameters or {}).items() if k in _KEPT_BY_SERVER}
     defaults = _OF_NEW_TABLES if existing is None and table.table_type is TableType.MANAGED else {}
     made.parameters = {**kept, **defaults, **table.properties, **schema_properties(table)}
+    made.parameters |= generated_properties(table)
     made.owner = table.owner or made.owner
     made.viewOriginalText = made.viewExpandedText = table.view_text
     return made
@@ -152,15 +159,17 @@ def _fields(columns: Iterable[Column]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnConstraints:
-    """Constraints of a table's columns.
+    """Constraints of a table, with the names of its columns in lower case.
 
     Attributes:
         not_null: names of columns that may not be NULL.
         defaults: SQL text of DEFAULT by name of column.
+        others: constraints of other kinds.
     """
 
     not_null: frozenset[str] = frozenset()
     defaults: Mapping[str, str]
+    others: tuple[Constraint, ...] = ()
 
 
 def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
@@ -174,13 +183,16 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
     descriptor = table.sd
     serde = descriptor.serdeInfo.parameters or {}
     written = written_columns(table.parameters or {})
+
+    def columns(fields: Iterable[Any]) -> tuple[Column, ...]:
+        known = as_written(columns_of(fields, constraints), written)
+        return with_generated(known, table.parameters or {})
+
     return Table(
         database=table.dbName,
         name=table.tableName,
-        columns=tuple(as_written(columns_of(descriptor.cols, constraints), written)),
-        partition_columns=tuple(
-            as_written(columns_of(table.partitionKeys or (), constraints), written)
-        ),
+        columns=columns(descriptor.cols),
+        partition_columns=columns(table.partitionKeys or ()),
         location=descriptor.location or "",
         properties=_properties(table, view=view),
         table_type=TableType.VIEW if view else TableType.MANAGED,
@@ -194,6 +206,10 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
         num_buckets=max(descriptor.numBuckets or 0, 0) if descriptor.bucketCols else 0,
         file_format=FileFormat.ORC if view else _file_format(table),
         serde_properties={k: v for k, v in serde.items() if k != _SERIALIZATION_FORMAT},
+        constraints=tuple(
+            replace(c, columns=tuple(written[n].name if n in written else n for n in c.columns))
+            for c in constraints.others
+        ),
     )
 
 
@@ -225,7 +241,9 @@ def plain_from_hive(table: Any, partitions: Iterable[Partition]) -> PlainTable:
 def _properties(table: Any, *, view: bool) -> dict[str, str]:
     given = table.parameters or {}
     own = {k: v for k, v in given.items() if k not in _KEPT_BY_SERVER}
-    properties = {k: v for k, v in own.items() if not is_schema_property(k)}
+    properties = {
+        k: v for k, v in own.items() if not is_schema_property(k) and not is_generated_property(k)
+    }
     if view and _VIEW_DATABASE not in properties:
         properties[_VIEW_DATABASE] = properties.get(_SPARK_VIEW_DATABASE, table.dbName)
     return properties

@@ -181,14 +181,69 @@ struct SQLDefaultConstraint {
   9: bool rely_cstr
 }
 
-/* Constraints of other kinds, which acidsql never makes: the empty lists that 3.1 asks for. */
-struct OtherConstraint {}
+struct SQLPrimaryKey {
+  1: string table_db
+  2: string table_name
+  3: string column_name
+  4: i32 key_seq
+  5: string pk_name
+  6: bool enable_cstr
+  7: bool validate_cstr
+  8: bool rely_cstr
+  9: optional string catName
+}
+
+struct SQLForeignKey {
+  1: string pktable_db
+  2: string pktable_name
+  3: string pkcolumn_name
+  4: string fktable_db
+  5: string fktable_name
+  6: string fkcolumn_name
+  7: i32 key_seq
+  8: i32 update_rule
+  9: i32 delete_rule
+  10: string fk_name
+  11: string pk_name
+  12: bool enable_cstr
+  13: bool validate_cstr
+  14: bool rely_cstr
+  15: optional string catName
+}
+
+struct SQLUniqueConstraint {
+  1: string catName
+  2: string table_db
+  3: string table_name
+  4: string column_name
+  5: i32 key_seq
+  6: string uk_name
+  7: bool enable_cstr
+  8: bool validate_cstr
+  9: bool rely_cstr
+}
+
+struct SQLCheckConstraint {
+  1: string catName
+  2: string table_db
+  3: string table_name
+  4: string column_name
+  5: string check_expression
+  6: string dc_name
+  7: bool enable_cstr
+  8: bool validate_cstr
+  9: bool rely_cstr
+}
 
 struct CreateTableRequest {
   1: required Table table
   2: optional EnvironmentContext envContext
+  3: optional list<SQLPrimaryKey> primaryKeys
+  4: optional list<SQLForeignKey> foreignKeys
+  5: optional list<SQLUniqueConstraint> uniqueConstraints
   6: optional list<SQLNotNullConstraint> notNullConstraints
   7: optional list<SQLDefaultConstraint> defaultConstraints
+  8: optional list<SQLCheckConstraint> checkConstraints
   9: optional list<string> processorCapabilities
   10: optional string processorIdentifier
 }
@@ -258,9 +313,55 @@ struct DefaultConstraintsResponse {
   1: required list<SQLDefaultConstraint> defaultConstraints
 }
 
+struct PrimaryKeysRequest {
+  1: required string db_name
+  2: required string tbl_name
+  3: optional string catName
+}
+
+struct PrimaryKeysResponse {
+  1: required list<SQLPrimaryKey> primaryKeys
+}
+
+struct ForeignKeysRequest {
+  1: string parent_db_name
+  2: string parent_tbl_name
+  3: string foreign_db_name
+  4: string foreign_tbl_name
+  5: optional string catName
+}
+
+struct ForeignKeysResponse {
+  1: required list<SQLForeignKey> foreignKeys
+}
+
+struct UniqueConstraintsRequest {
+  1: required string catName
+  2: required string db_name
+  3: required string tbl_name
+}
+
+struct UniqueConstraintsResponse {
+  1: required list<SQLUniqueConstraint> uniqueConstraints
+}
+
+struct CheckConstraintsRequest {
+  1: required string catName
+  2: required string db_name
+  3: required string tbl_name
+}
+
+struct CheckConstraintsResponse {
+  1: required list<SQLCheckConstraint> checkConstraints
+}
+
 struct SQLAllTableConstraints {
+  1: optional list<SQLPrimaryKey> primaryKeys
+  2: optional list<SQLForeignKey> foreignKeys
+  3: optional list<SQLUniqueConstraint> uniqueConstraints
   4: optional list<SQLNotNullConstraint> notNullConstraints
   5: optional list<SQLDefaultConstraint> defaultConstraints
+  6: optional list<SQLCheckConstraint> checkConstraints
 }
 
 struct AllTableConstraintsRequest {
@@ -279,6 +380,22 @@ struct AddNotNullConstraintRequest {
 
 struct AddDefaultConstraintRequest {
   1: required list<SQLDefaultConstraint> defaultConstraintCols
+}
+
+struct AddPrimaryKeyRequest {
+  1: required list<SQLPrimaryKey> primaryKeyCols
+}
+
+struct AddForeignKeyRequest {
+  1: required list<SQLForeignKey> foreignKeyCols
+}
+
+struct AddUniqueConstraintRequest {
+  1: required list<SQLUniqueConstraint> uniqueConstraintCols
+}
+
+struct AddCheckConstraintRequest {
+  1: required list<SQLCheckConstraint> checkConstraintCols
 }
 
 struct DropConstraintRequest {
@@ -780,9 +897,9 @@ service ThriftHiveMetastore {
 
   /* 3.1 */
   void create_table_with_constraints(
-    1: Table tbl, 2: list<OtherConstraint> primaryKeys, 3: list<OtherConstraint> foreignKeys,
-    4: list<OtherConstraint> uniqueConstraints, 5: list<SQLNotNullConstraint> notNullConstraints,
-    6: list<SQLDefaultConstraint> defaultConstraints, 7: list<OtherConstraint> checkConstraints)
+    1: Table tbl, 2: list<SQLPrimaryKey> primaryKeys, 3: list<SQLForeignKey> foreignKeys,
+    4: list<SQLUniqueConstraint> uniqueConstraints, 5: list<SQLNotNullConstraint> notNullConstraints,
+    6: list<SQLDefaultConstraint> defaultConstraints, 7: list<SQLCheckConstraint> checkConstraints)
     throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3,
             4: NoSuchObjectException o4)
   /* 4 */
@@ -810,7 +927,15 @@ service ThriftHiveMetastore {
   AlterTableResponse alter_table_req(1: AlterTableRequest req)
     throws (1: InvalidOperationException o1, 2: MetaException o2)
 
-  /* 3.1: two calls */
+  /* 3.1: a call for each kind */
+  PrimaryKeysResponse get_primary_keys(1: PrimaryKeysRequest request)
+    throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  ForeignKeysResponse get_foreign_keys(1: ForeignKeysRequest request)
+    throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  UniqueConstraintsResponse get_unique_constraints(1: UniqueConstraintsRequest request)
+    throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  CheckConstraintsResponse get_check_constraints(1: CheckConstraintsRequest request)
+    throws (1: MetaException o1, 2: NoSuchObjectException o2)
   NotNullConstraintsResponse get_not_null_constraints(1: NotNullConstraintsRequest request)
     throws (1: MetaException o1, 2: NoSuchObjectException o2)
   DefaultConstraintsResponse get_default_constraints(1: DefaultConstraintsRequest request)
@@ -821,6 +946,14 @@ service ThriftHiveMetastore {
   void add_not_null_constraint(1: AddNotNullConstraintRequest req)
     throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void add_default_constraint(1: AddDefaultConstraintRequest req)
+    throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void add_primary_key(1: AddPrimaryKeyRequest req)
+    throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void add_foreign_key(1: AddForeignKeyRequest req)
+    throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void add_unique_constraint(1: AddUniqueConstraintRequest req)
+    throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void add_check_constraint(1: AddCheckConstraintRequest req)
     throws (1: NoSuchObjectException o1, 2: MetaException o2)
   void drop_constraint(1: DropConstraintRequest req)
     throws (1: NoSuchObjectException o1, 2: MetaException o3)

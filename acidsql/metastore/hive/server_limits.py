@@ -75,6 +75,14 @@ def check_table(table: Table) -> None:
                 f"column {column.name} has NOT NULL within its type, which a Hive Metastore does "
                 "not keep: leave it out there; the column itself can be NOT NULL",
             )
+    for constraint in table.constraints:
+        if _is_longer(constraint.expression or "", DEFAULT_TEXT):
+            raise AcidAnalysisError(
+                "INVALID_CHECK_CONSTRAINT",
+                f"the condition of the constraint {_start(constraint.expression or '')} "
+                f"{_has(constraint.expression or '', DEFAULT_TEXT)}: divide it into several ones",
+                {"checkCondition": constraint.expression or ""},
+            )
     for column in table.partition_columns:
         _check(column, PARTITION_COLUMN_NAME, PARTITION_COLUMN_TYPE, LONG_COMMENT)
     for key in table.properties:

@@ -1,0 +1,332 @@
+"""Constraints in lists of column definitions, and of ``ADD CONSTRAINT``, as Spark and Hive write
+them.
+
+Spark before 4 has none of them, and no release has Hive's words (``ENABLE``, ``NOVALIDATE``). They
+are therefore taken out of the text before Spark's parser reads it. Expressions stay text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from acidsql.syntax.lexer import blank_comments, quote, unquote_name
+from acidsql.syntax.nodes import Name
+
+
+class ConstraintKind(StrEnum):
+    """Kind of a constraint, in the words that begin it."""
+
+    CHECK = "CHECK"
+    PRIMARY_KEY = "PRIMARY KEY"
+    UNIQUE = "UNIQUE"
+    FOREIGN_KEY = "FOREIGN KEY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """Constraint of a table, other than NOT NULL and DEFAULT, which its columns have.
+
+    Attributes:
+        name: empty, if the metastore is to give it one.
+        columns: of a key; of a CHECK the column that it was written at, or none.
+        expression: SQL text of a CHECK.
+        enabled: whether writers enforce it; None means what its kind has without a word.
+        validated: whether ``VALIDATE`` or ``NOVALIDATE`` was written.
+        rely: whether a planner may rely on it (``RELY``).
+        parent: name of the table that a foreign key refers to.
+        parent_columns: the columns there.
+    """
+
+    kind: ConstraintKind
+    name: str = ""
+    columns: tuple[str, ...] = ()
+    expression: str | None = None
+    enabled: bool | None = None
+    validated: bool | None = None
+    rely: bool = False
+    parent: Name = ()
+    parent_columns: tuple[str, ...] = ()
+
+    @property
+    def is_enforced(self) -> bool:
+        """Return whether writers enforce the constraint."""
+        return self.kind is ConstraintKind.CHECK and self.enabled is not False
+
+    @property
+    def definition(self) -> str:
+        """SQL text of the constraint behind its name."""
+        rely = " RELY" if self.rely else ""
+        if self.kind is ConstraintKind.CHECK:
+            return f"CHECK ({self.expression})" + (
+                rely if self.is_enforced else f" DISABLE NOVALIDATE{rely}"
+            )
+        parent = ""
+        if self.parent:
+            name = ".".join(map(quote, self.parent))
+            parent = f" REFERENCES {name} ({_names(self.parent_columns)})"
+        return f"{self.kind} ({_names(self.columns)}){parent} DISABLE NOVALIDATE{rely}"
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(map(quote, columns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnList:
+    """Content of the parentheses of CREATE TABLE.
+
+    Attributes:
+        columns: the text without its constraints; what is left has its old offsets.
+        constraints: in the order of the text.
+    """
+
+    columns: str
+    constraints: tuple[Constraint, ...]
+
+
+_TOKEN = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|\w+|[^\s\w]""", re.DOTALL
+)
+_NAME = re.compile(r"`(?:[^`]|``)*`|\w+")
+_NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
+_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "ENABLE": {"enabled": True},
+    "ENFORCED": {"enabled": True},
+    "DISABLE": {"enabled": False},
+    "NOT ENFORCED": {"enabled": False},
+    "VALIDATE": {"validated": True},
+    "NOVALIDATE": {"validated": False},
+    "RELY": {"rely": True},
+    "NORELY": {"rely": False},
+}
+# Hive's words behind NOT NULL that say what holds anyway.
+_OF_NOT_NULL = frozenset({"ENABLE", "ENFORCED", "NOVALIDATE", "NORELY"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+
+    @property
+    def word(self) -> str:
+        return self.text.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Part that is taken out of a list of columns: the tokens from ``begin`` to before ``end``.
+
+    Without a constraint they are words at a NOT NULL, which stays.
+    """
+
+    constraint: Constraint | None
+    begin: int
+    end: int
+
+
+def split_columns(text: str) -> ColumnList:
+    """Separate the constraints in the parentheses of CREATE TABLE from its columns.
+
+    >>> found = split_columns("id INT CHECK (id > 0), PRIMARY KEY (id)")
+    >>> found.columns.rstrip(), [c.definition for c in found.constraints]
+    ('id INT', ['CHECK (id > 0)', 'PRIMARY KEY (`id`) DISABLE NOVALIDATE'])
+    """
+    tokens = _tokens(text)
+    pieces = list(text)
+    constraints = []
+    place, element, angles, has_columns = 0, 0, 0, False
+    while place < len(tokens):
+        token = tokens[place]
+        end = place + 1
+        if angles or (token.text == "<" and tokens[place - 1].word in _NESTED_TYPES):
+            angles += {"<": 1, ">": -1}.get(token.text, 0)
+        elif token.text == "(":
+            end = _closing(tokens, place) + 1
+        elif token.text == ",":
+            element = place + 1
+        elif place == element and (made := _of_table(text, tokens, place)) is not None:
+            constraints.append(made[0])
+            end = made[1]
+            # A comma goes too: that before it, or that behind it where no column is before.
+            first = place - 1 if has_columns else place
+            last = end if end < len(tokens) and not has_columns else end - 1
+            _blank(pieces, tokens[first].start, tokens[last].end)
+        elif place > element and (found := _of_column(text, tokens, place, element)) is not None:
+            if found.constraint is not None:
+                constraints.append(found.constraint)
+            _blank(pieces, tokens[found.begin].start, tokens[found.end - 1].end)
+            end = found.end
+        else:
+            has_columns = True
+        place = end
+    return ColumnList(columns="".join(pieces), constraints=tuple(constraints))
+
+
+def parse_constraint(text: str) -> Constraint | None:
+    """Parse the constraint of ADD CONSTRAINT, from its first word on; None if it is none.
+
+    >>> parse_constraint("CONSTRAINT positive CHECK (id > 0)").expression
+    'id > 0'
+    """
+    tokens = _tokens(text)
+    found = _of_table(text, tokens, 0) if tokens else None
+    return None if found is None or found[1] != len(tokens) else found[0]
+
+
+def _tokens(text: str) -> list[_Token]:
+    code = blank_comments(text)
+    return [_Token(m[0], m.start(), m.end()) for m in _TOKEN.finditer(code)]
+
+
+def _blank(pieces: list[str], start: int, end: int) -> None:
+    """Replace characters by blanks, and keep the ends of lines."""
+    for place in range(start, end):
+        if pieces[place] not in "\r\n":
+            pieces[place] = " "
+
+
+def _words(tokens: Sequence[_Token], place: int) -> list[str]:
+    """Return the next two words, in upper case; empty texts behind the end."""
+    return [token.word for token in tokens[place : place + 2]] + [""] * (place + 2 - len(tokens))
+
+
+def _closing(tokens: Sequence[_Token], opening: int) -> int:
+    """Return the position of the parenthesis that closes another one, or of the last token."""
+    depth = 0
+    for place in range(opening, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[place].text, 0)
+        if depth == 0:
+            return place
+    return len(tokens) - 1
+
+
+def _name(tokens: Sequence[_Token], place: int) -> tuple[str, int]:
+    """Return the name after CONSTRAINT, or an empty one, and the position behind it."""
+    word, following = _words(tokens, place)
+    if word == "CONSTRAINT" and _NAME.fullmatch(following):
+        return unquote_name(tokens[place + 1].text), place + 2
+    return "", place
+
+
+def _of_table(text: str, tokens: Sequence[_Token], place: int) -> tuple[Constraint, int] | None:
+    """Return the constraint of a table that begins here, and the position behind it."""
+    name, place = _name(tokens, place)
+    words = _words(tokens, place)
+    columns: tuple[str, ...] = ()
+    parent = None
+    if words == ["CHECK", "("]:
+        expression, place = _expression(text, tokens, place + 1)
+        made = Constraint(kind=ConstraintKind.CHECK, name=name, expression=expression)
+    else:
+        kind = next((k for k in _KEYS if k.split() == words[: len(k.split())]), None)
+        if kind is None:
+            return None
+        place += len(kind.split())
+        if _words(tokens, place)[0] != "(":
+            return None  # a column that is called unique
+        columns, place = _listed(tokens, place)
+        made = Constraint(kind=kind, name=name, columns=columns)
+    if made.kind is ConstraintKind.FOREIGN_KEY:
+        parent = _parent(tokens, place)
+        if parent is None:
+            return None
+        made, place = replace(made, parent=parent[0], parent_columns=parent[1]), parent[2]
+    made, place = _with_options(made, tokens, place)
+    return (made, place) if _words(tokens, place)[0] in ("", ",") else None
+
+
+_KEYS = (ConstraintKind.PRIMARY_KEY, ConstraintKind.UNIQUE, ConstraintKind.FOREIGN_KEY)
+
+
+def _of_column(text: str, tokens: Sequence[_Token], begin: int, element: int) -> _Found | None:
+    """Return the constraint of a column that begins here.
+
+    Args:
+        element: position of the column's name.
+    """
+    name, place = _name(tokens, begin)
+    words = _words(tokens, place)
+    columns = (unquote_name(tokens[element].text),)
+    if words == ["NOT", "NULL"]:
+        if name:
+            return _Found(None, begin, place)
+        end = place + 2
+        while _words(tokens, end)[0] in _OF_NOT_NULL:
+            end += 1
+        return _Found(None, place + 2, end) if end > place + 2 else None
+    if words == ["CHECK", "("]:
+        expression, place = _expression(text, tokens, place + 1)
+        made = Constraint(
+            kind=ConstraintKind.CHECK, name=name, columns=columns, expression=expression
+        )
+    elif words == ["PRIMARY", "KEY"]:
+        made, place = (
+            Constraint(kind=ConstraintKind.PRIMARY_KEY, name=name, columns=columns),
+            place + 2,
+        )
+    elif words[0] == "UNIQUE":
+        made, place = Constraint(kind=ConstraintKind.UNIQUE, name=name, columns=columns), place + 1
+    elif (parent := _parent(tokens, place)) is not None:
+        made = Constraint(
+            kind=ConstraintKind.FOREIGN_KEY,
+            name=name,
+            columns=columns,
+            parent=parent[0],
+            parent_columns=parent[1],
+        )
+        place = parent[2]
+    else:
+        return None
+    made, end = _with_options(made, tokens, place)
+    return _Found(made, begin, end)
+
+
+def _expression(text: str, tokens: Sequence[_Token], opening: int) -> tuple[str, int]:
+    """Return the text in parentheses, and the position behind them."""
+    end = _closing(tokens, opening)
+    inside = blank_comments(text)[tokens[opening].end : tokens[end].start]
+    return inside.strip(), end + 1
+
+
+def _listed(tokens: Sequence[_Token], opening: int) -> tuple[tuple[str, ...], int]:
+    """Return the names of a list in parentheses, and the position behind it."""
+    end = _closing(tokens, opening)
+    inside = tokens[opening + 1 : end]
+    return tuple(unquote_name(t.text) for t in inside if t.text != ","), end + 1
+
+
+def _parent(tokens: Sequence[_Token], place: int) -> tuple[Name, tuple[str, ...], int] | None:
+    """Return the table and the columns of a REFERENCES that stands here, and the position behind
+    it.
+    """
+    if _words(tokens, place)[0] != "REFERENCES":
+        return None
+    parts: list[str] = []
+    place += 1
+    while place < len(tokens) and (
+        tokens[place].text == "." or _NAME.fullmatch(tokens[place].text)
+    ):
+        if tokens[place].text != ".":
+            parts.append(unquote_name(tokens[place].text))
+        place += 1
+    if not parts or _words(tokens, place)[0] != "(":
+        return None
+    columns, end = _listed(tokens, place)
+    return tuple(parts), columns, end
+
+
+def _with_options(made: Constraint, tokens: Sequence[_Token], place: int) -> tuple[Constraint, int]:
+    """Return a constraint with the options that stand here, and the position behind them."""
+    while True:
+        words = _words(tokens, place)
+        option = next((o for o in _OPTIONS if o.split() == words[: len(o.split())]), None)
+        if option is None:
+            return made, place
+        made = replace(made, **_OPTIONS[option])
+        place += len(option.split())
