@@ -363,6 +363,7 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "schema_binding": _words,
     "stored_as": _words,
     "using": _dotted,
+    "zorder_by": tuple,
 }
 
 UNSUPPORTED = frozenset(
@@ -371,7 +372,7 @@ UNSUPPORTED = frozenset(
         "options", "partitioned_on", "replace_on", "replace_table",
         "replace_using", "replace_where", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
-        "with_schema_evolution", "with_serdeproperties", "zorder_by",
+        "with_schema_evolution", "with_serdeproperties",
     }
 )  # fmt: skip
 

@@ -131,10 +131,11 @@ class Optimize(Named):
 
     Attributes:
         condition: expression over the partition columns.
+        zorder_by: names of the columns by which rows are clustered.
     """
 
     condition: Span | None = None
-    unsupported: tuple[str, ...] = ()
+    zorder_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,134 @@
+"""Z-order of a DataFrame, with Spark's own expressions.
+
+A range id is found by a binary search in an array of bounds, one step in each of some projections:
+generated code without a lookup that calls out of it, and without a sort for each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DecimalType,
+    FractionalType,
+    IntegralType,
+    StringType,
+    TimestampType,
+    VarcharType,
+)
+
+from acidsql.format.zorder import bits_of, ranges_of
+from acidsql.syntax.lexer import quote
+
+# Rows of the sample: forty for each of 1,024 ranges.
+_SAMPLE = 40_000
+# Bytes of a text that are compared.
+_PREFIX = 32
+_KEY, _ID = "acidsql_key_{}", "acidsql_id_{}"
+_TEXTS = (StringType, CharType, VarcharType, BinaryType)
+
+
+def can_be_ordered(kind: DataType) -> bool:
+    """Return whether a column of a type can be one of a Z-order."""
+    return _key_text(kind) is not None
+
+
+def z_value(rows: DataFrame, names: Sequence[str], total: int, value: str) -> DataFrame:
+    """Add the interleaved range ids of some columns to rows.
+
+    Args:
+        rows: the rows, which are read once more for a sample of these columns.
+        names: of the columns; their types can be ordered.
+        total: number of the rows, or a number close to it.
+        value: name of the new column, a BIGINT.
+    """
+    bits = bits_of(len(names))
+    kinds = {field.name: field.dataType for field in rows.schema.fields}
+    keys = [
+        F.expr(str(_key_text(kinds[name])).format(quote(name))).alias(_KEY.format(i))
+        for i, name in enumerate(names)
+    ]
+    ranges = [ranges_of(sample, bits) for sample in _samples(rows.select(*keys), total)]
+    own = rows.columns
+    found = rows.select(*own, *keys, *[F.lit(0).alias(_ID.format(i)) for i in range(len(names))])
+    arrays = [_array(each.bounds) if each.bounds else None for each in ranges]
+    step = 1 << max(len(each.bounds) for each in ranges).bit_length()
+    while step := step >> 1:
+        positions = [
+            _next(F.col(_KEY.format(i)), F.col(_ID.format(i)), array, step).alias(_ID.format(i))
+            for i, array in enumerate(arrays)
+        ]
+        found = found.select(*own, *[_KEY.format(i) for i in range(len(names))], *positions)
+    ids = [
+        F.get(_array(each.ids), F.col(_ID.format(i))).alias(_ID.format(i))
+        for i, each in enumerate(ranges)
+    ]
+    return found.select(*own, *ids).select(*own, _interleaved(len(names), bits).alias(value))
+
+
+def _key_text(kind: DataType) -> str | None:
+    """Return SQL text of a value as a BIGINT, a DOUBLE or hexadecimal digits, in the same order;
+    None if the type has no order.
+    """
+    if isinstance(kind, IntegralType | BooleanType):
+        return "CAST({} AS BIGINT)" if isinstance(kind, IntegralType) else "CAST(INT({}) AS BIGINT)"
+    if isinstance(kind, DateType):
+        return "CAST(unix_date({}) AS BIGINT)"
+    if isinstance(kind, TimestampType):
+        return "unix_micros({})"
+    if isinstance(kind, DecimalType | FractionalType):
+        return "CAST({} AS DOUBLE)"
+    if isinstance(kind, _TEXTS):
+        return f"hex(substring(CAST({{}} AS BINARY), 1, {_PREFIX}))"
+    return None
+
+
+def _samples(keys: DataFrame, total: int) -> list[list[Any]]:
+    """Return some values of each column, without NULL and NaN."""
+    chosen = keys if total <= _SAMPLE else keys.sample(fraction=_SAMPLE / total, seed=0)
+    samples: list[list[Any]] = [[] for _ in keys.columns]
+    for row in chosen.collect():
+        for sample, found in zip(samples, row, strict=True):
+            if found is not None and found == found:  # noqa: PLR0124 - NaN is not
+                sample.append(found)
+    return samples
+
+
+def _array(values: Sequence[Any]) -> Column:
+    """Return numbers or texts as an array.
+
+    Of one text, because each step of the analysis walks through a literal for each of them; it is a
+    constant when rows are read.
+    """
+    texts = f"split('{','.join(map(str, values))}', ',')"
+    if isinstance(values[0], str):
+        return F.expr(texts)
+    return F.expr(
+        f"CAST({texts} AS ARRAY<{'DOUBLE' if isinstance(values[0], float) else 'BIGINT'}>)"
+    )
+
+
+def _next(key: Column, found: Column, array: Column | None, step: int) -> Column:
+    """Return the position after a step of the search; NULL is before all bounds."""
+    if array is None:
+        return found
+    return found + F.when(F.get(array, found + (step - 1)) <= key, step).otherwise(0)
+
+
+def _interleaved(columns: int, bits: int) -> Column:
+    """Return SQL of ``format.zorder.interleaved``."""
+    terms = [
+        f"shiftleft(shiftright({_ID.format(column)}, {bit}) & 1, "
+        f"{bit * columns + columns - 1 - column})"
+        for bit in range(bits)
+        for column in range(columns)
+    ]
+    return F.expr(" | ".join(terms))
