@@ -195,8 +195,8 @@ def table(
     Args:
         spark: the session.
         name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        version: write id of the version (``VERSION AS OF``), or ``txn 17`` for what transaction 17
-            left.
+        version: write id of the version (``VERSION AS OF``), ``txn 17`` for what transaction 17
+            left, or the name of a tag.
         timestamp: time at which the version was the newest (``TIMESTAMP AS OF``); a text or a local
             time is one of the session's time zone.
         valid_write_ids: the table's valid write ids in Hive's form,

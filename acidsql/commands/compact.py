@@ -12,7 +12,7 @@ from acidsql.commands.partitions import named_partitions, satisfying
 from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
 from acidsql.compaction.initiator import compactable, zorder_of
-from acidsql.compaction.zordering import can_be_ordered
+from acidsql.compaction.zordering import ordered_columns
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import (
     AcidAnalysisError,
@@ -21,7 +21,6 @@ from acidsql.errors import (
     TransactionStateError,
 )
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
-from acidsql.format.identifiers import folded
 from acidsql.format.zorder import order_text
 from acidsql.limits import limits
 from acidsql.metastore.model import (
@@ -32,7 +31,6 @@ from acidsql.metastore.model import (
     Partition,
     Table,
 )
-from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.listings import Listings
 from acidsql.syntax.nodes import Span
@@ -88,7 +86,7 @@ def optimize(session: AcidSession, table: Table, statement: Optimize) -> DataFra
     Raises:
         AcidAnalysisError: INVALID_SORT_ORDER; INVALID_PARTITION_OPERATION.
     """
-    columns = _zorder_columns(session, table, statement.zorder_by)
+    columns = ordered_columns(session, table, statement.zorder_by)
     kind, options = CompactionType.MAJOR, NO_OPTIONS
     if columns or (columns := zorder_of(session, table)):
         _check_can_move(table)
@@ -131,30 +129,6 @@ def _check_can_move(table: Table) -> None:
             "UNSUPPORTED_FEATURE.ZORDER_BY",
             f"ZORDER BY is not supported, because {table.full_name} {reason}; leave it out",
         )
-
-
-def _zorder_columns(session: AcidSession, table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of ZORDER BY as the table spells them.
-
-    Raises:
-        AcidAnalysisError: INVALID_SORT_ORDER, one is no column of the table's files, or of a type
-            that has no order.
-    """
-    known = {folded(f.name): f for f in data_schema(session.spark, table).fields}
-    for name in names:
-        reason = None
-        if folded(name) in {column.key for column in table.partition_columns}:
-            reason = "is a partition column, whose values are not in the files"
-        elif folded(name) not in known:
-            reason = f"is no column of {table.full_name}"
-        elif not can_be_ordered(known[folded(name)].dataType):
-            reason = f"is of the type {known[folded(name)].dataType.simpleString()}"
-        if reason is not None:
-            raise AcidAnalysisError(
-                "INVALID_SORT_ORDER",
-                f"ZORDER BY: {name} {reason}: name columns of numbers, texts, dates or timestamps",
-            )
-    return tuple(dict.fromkeys(known[folded(name)].name for name in names))
 
 
 def vacuum(session: AcidSession, table: Table, statement: Vacuum) -> DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from acidsql import bridge
 from acidsql.compaction.thresholds import (
@@ -40,6 +41,7 @@ from acidsql.metastore.model import (
 )
 from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import state_of, with_nested_originals
+from acidsql.scan.tagged import kept_names, live_tags
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
@@ -159,7 +161,7 @@ def _look_at(
         history = metastore.compactions_of(*name)
         if is_waiting(history):
             continue
-        sizes = _sizes(listings, place.location, state)
+        sizes = _sizes(listings, place.location, _without_kept(session, table, place, state))
         needed = wanted(sizes, thresholds, insert_only=table.insert_only)
         if needed is not None and may_compact(*properties):
             look_after = min(look_after, next_look(PartitionSizes(), thresholds))
@@ -200,6 +202,21 @@ def _needs_cleanup(
         or candidate.aborted > thresholds.aborted_num
         or age > thresholds.aborted_seconds
     )
+
+
+def _without_kept(
+    session: AcidSession, table: Table, place: Partition, state: AcidState
+) -> AcidState:
+    """Return what a partition consists of without what it keeps for tags alone, which no cleanup
+    would remove.
+    """
+    tags = live_tags(session, table) if state.obsolete else ()
+    if not tags:
+        return state
+    txns = session.metastore.valid_txns()
+    names = session.files.names(place.location)
+    kept = kept_names(session.files, place.location, names, txns, tags)
+    return replace(state, obsolete=tuple(name for name in state.obsolete if name not in kept))
 
 
 def _sizes(listings: Listings, location: str, state: AcidState) -> PartitionSizes:

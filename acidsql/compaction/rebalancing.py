@@ -13,9 +13,8 @@ from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.compaction.rewriting import write_buckets_of
-from acidsql.compaction.zordering import z_value
+from acidsql.compaction.zordering import ordered_columns, z_value
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
-from acidsql.format.identifiers import folded
 from acidsql.format.zorder import zorder_columns
 from acidsql.metastore.model import Compaction
 from acidsql.scan.health import data_files
@@ -79,8 +78,7 @@ def _clustered(
     files: int,
 ) -> DataFrame:
     """Return rows in a Z-order, over all files."""
-    names = {folded(field.name): field.name for field in rows.schema.fields}
-    own = [names[folded(column)] for column in columns]
+    own = ordered_columns(session, snapshot.table, columns)
     if len(own) == 1:
         order = [F.col(quote(own[0]))]
     else:

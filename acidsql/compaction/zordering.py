@@ -25,7 +25,12 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.identifiers import folded
 from acidsql.format.zorder import bits_of, ranges_of
+from acidsql.metastore.model import Table
+from acidsql.schema.columns import data_schema
+from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 # Rows of the sample: forty for each of 1,024 ranges.
@@ -39,6 +44,30 @@ _TEXTS = (StringType, CharType, VarcharType, BinaryType)
 def can_be_ordered(kind: DataType) -> bool:
     """Return whether a column of a type can be one of a Z-order."""
     return _key_text(kind) is not None
+
+
+def ordered_columns(session: AcidSession, table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of a Z-order as the table spells them.
+
+    Raises:
+        AcidAnalysisError: INVALID_SORT_ORDER, one is no column of the table's files, or of a type
+            that has no order.
+    """
+    known = {folded(f.name): f for f in data_schema(session.spark, table).fields}
+    for name in names:
+        reason = None
+        if folded(name) in {column.key for column in table.partition_columns}:
+            reason = "is a partition column, whose values are not in the files"
+        elif folded(name) not in known:
+            reason = f"is no column of {table.full_name}"
+        elif not can_be_ordered(known[folded(name)].dataType):
+            reason = f"is of the type {known[folded(name)].dataType.simpleString()}"
+        if reason is not None:
+            raise AcidAnalysisError(
+                "INVALID_SORT_ORDER",
+                f"ZORDER BY: {name} {reason}: name columns of numbers, texts, dates or timestamps",
+            )
+    return tuple(dict.fromkeys(known[folded(name)].name for name in names))
 
 
 def z_value(rows: DataFrame, names: Sequence[str], total: int, value: str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""How well row groups of a table can be left out, by their statistics of some columns."""
+"""Shares of the row groups of a table that conditions read, by statistics of some columns."""
 
 from __future__ import annotations
 

@@ -15,6 +15,8 @@ from typing import TypeAlias
 from acidsql.syntax.alter_statements import (
     Alteration,
     CommentOnColumn,
+    CreateTag,
+    DropTag,
     SetDatabaseProperties,
     UnsetDatabaseProperties,
 )
@@ -33,6 +35,7 @@ from acidsql.syntax.show_statements import (
     ShowLocks,
     ShowPartitions,
     ShowTables,
+    ShowTags,
     ShowTblProperties,
     ShowTransactions,
     ShowViews,
@@ -443,7 +446,7 @@ Statement: TypeAlias = (
     CreateTable | CreateTableLike | CloneTable | DropTable | Truncate | Alteration | Compact |
     CreateView | AlterViewAs | DropView |
     CreateDatabase | DropDatabase | SetDatabaseProperties | UnsetDatabaseProperties | Use |
-    CommentOnColumn |
+    CommentOnColumn | CreateTag | DropTag | ShowTags |
     ShowDatabases | ShowTables | ShowViews | ShowPartitions | ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | DescribeHistory | DescribeDetail |
     DescribeHealth | Insert | MultiInsert | Update | Delete | Merge | Restore | UndoWrite |

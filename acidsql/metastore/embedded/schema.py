@@ -312,6 +312,24 @@ _VERSION_7 = (
     "CREATE INDEX history_readers_by_table ON history_readers (table_id)",
 )
 
+_VERSION_8 = (
+    # Tags: names of versions of tables, whose directories cleaners leave.
+    f"""
+    CREATE TABLE tags (
+        tag_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        version INTEGER NOT NULL,         -- write id
+        commit_number INTEGER NOT NULL,   -- of the last commit that the version has
+        committed REAL,                   -- time of the version; NULL: nobody knows
+        write_ids TEXT NOT NULL,          -- of the version, as Hive writes valid write ids
+        created REAL NOT NULL,
+        expires REAL,                     -- NULL: never
+        UNIQUE (table_id, name)
+    ) {_STRICT}
+    """,
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -320,6 +338,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_5,
     _VERSION_6,
     _VERSION_7,
+    _VERSION_8,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
