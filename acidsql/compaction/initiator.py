@@ -29,7 +29,7 @@ from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.thresholds import Thresholds, of_table
 from acidsql.format.valid_lists import compactor_write_ids
-from acidsql.format.zorder import ZORDER_PROPERTY, order_text, property_columns
+from acidsql.format.zorder import MOST_COLUMNS, ZORDER_PROPERTY, order_text, property_columns
 from acidsql.metastore.model import (
     Compaction,
     CompactionCandidate,
@@ -127,7 +127,8 @@ def zorder_of(session: AcidSession, table: Table) -> tuple[str, ...]:
     known = {folded(f.name): f for f in data_schema(session.spark, table).fields}
     names = map(folded, property_columns(table.properties.get(ZORDER_PROPERTY, "")))
     fields = [known[name] for name in dict.fromkeys(names) if name in known]
-    return tuple(field.name for field in fields if can_be_ordered(field.dataType))
+    found = [field.name for field in fields if can_be_ordered(field.dataType)]
+    return tuple(found[:MOST_COLUMNS])
 
 
 def _clustering(session: AcidSession, table: Table, history: Sequence[Compaction]) -> str | None:

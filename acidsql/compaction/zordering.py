@@ -1,4 +1,4 @@
-"""Z-order of a DataFrame, with Spark's own expressions.
+"""Order of a DataFrame along a curve, with Spark's own expressions.
 
 A range id is found by a binary search in an array of bounds, one step in each of some projections:
 generated code without a lookup that calls out of it, and without a sort for each column.
@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded
-from acidsql.format.zorder import bits_of, ranges_of
+from acidsql.format.zorder import BITS, MOST_COLUMNS, hilbert_table, ranges_of
 from acidsql.metastore.model import Table
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
@@ -38,6 +38,7 @@ _SAMPLE = 40_000
 # Bytes of a text that are compared.
 _PREFIX = 32
 _KEY, _ID = "acidsql_key_{}", "acidsql_id_{}"
+_STEP, _PLACE = "acidsql_step", "acidsql_place"
 _TEXTS = (StringType, CharType, VarcharType, BinaryType)
 
 
@@ -51,7 +52,7 @@ def ordered_columns(session: AcidSession, table: Table, names: Sequence[str]) ->
 
     Raises:
         AcidAnalysisError: INVALID_SORT_ORDER, one is no column of the table's files, or of a type
-            that has no order.
+            that has no order; there are more than five.
     """
     known = {folded(f.name): f for f in data_schema(session.spark, table).fields}
     for name in names:
@@ -67,11 +68,18 @@ def ordered_columns(session: AcidSession, table: Table, names: Sequence[str]) ->
                 "INVALID_SORT_ORDER",
                 f"ZORDER BY: {name} {reason}: name columns of numbers, texts, dates or timestamps",
             )
-    return tuple(dict.fromkeys(known[folded(name)].name for name in names))
+    found = tuple(dict.fromkeys(known[folded(name)].name for name in names))
+    if len(found) > MOST_COLUMNS:
+        raise AcidAnalysisError(
+            "INVALID_SORT_ORDER",
+            f"ZORDER BY has {len(found)} columns: name {MOST_COLUMNS} at most; with more of them "
+            "rows are close in none",
+        )
+    return found
 
 
 def z_value(rows: DataFrame, names: Sequence[str], total: int, value: str) -> DataFrame:
-    """Add the interleaved range ids of some columns to rows.
+    """Add the place on a Hilbert curve through the range ids of some columns to rows.
 
     Args:
         rows: the rows, which are read once more for a sample of these columns.
@@ -79,13 +87,12 @@ def z_value(rows: DataFrame, names: Sequence[str], total: int, value: str) -> Da
         total: number of the rows, or a number close to it.
         value: name of the new column, a BIGINT.
     """
-    bits = bits_of(len(names))
     kinds = {field.name: field.dataType for field in rows.schema.fields}
     keys = [
         F.expr(str(_key_text(kinds[name])).format(quote(name))).alias(_KEY.format(i))
         for i, name in enumerate(names)
     ]
-    ranges = [ranges_of(sample, bits) for sample in _samples(rows.select(*keys), total)]
+    ranges = [ranges_of(sample, BITS) for sample in _samples(rows.select(*keys), total)]
     own = rows.columns
     found = rows.select(*own, *keys, *[F.lit(0).alias(_ID.format(i)) for i in range(len(names))])
     arrays = [_array(each.bounds) if each.bounds else None for each in ranges]
@@ -100,7 +107,33 @@ def z_value(rows: DataFrame, names: Sequence[str], total: int, value: str) -> Da
         F.get(_array(each.ids), F.col(_ID.format(i))).alias(_ID.format(i))
         for i, each in enumerate(ranges)
     ]
-    return found.select(*own, *ids).select(*own, _interleaved(len(names), bits).alias(value))
+    found = found.select(*own, *ids)
+    return _along_curve(found, own, len(names)).withColumnRenamed(_PLACE, value)
+
+
+def _along_curve(found: DataFrame, own: Sequence[str], columns: int) -> DataFrame:
+    """Put ``hilbert_place`` of range ids in their place, one bit of each in each projection."""
+    table = _array(hilbert_table(columns))
+    ids = [_ID.format(column) for column in range(columns)]
+    found = found.select(*own, *ids, F.lit(0).alias(_STEP), F.lit(0).cast("bigint").alias(_PLACE))
+    for bit in reversed(range(BITS)):
+        step = " | ".join(
+            f"shiftleft(CAST(shiftright({name}, {bit}) & 1 AS INT), {column})"
+            for column, name in enumerate(ids)
+        )
+        state = f"shiftleft(shiftright({_STEP}, {columns}), {columns})"
+        found = found.select(
+            *own,
+            *ids,
+            F.get(table, F.expr(f"CAST({state} | {step} AS INT)")).cast("int").alias(_STEP),
+            _PLACE,
+        ).select(*own, *ids, _STEP, F.expr(_longer(columns)).alias(_PLACE))
+    return found.select(*own, _PLACE)
+
+
+def _longer(columns: int) -> str:
+    """Return SQL of a place with the bits of one more step."""
+    return f"shiftleft({_PLACE}, {columns}) | ({_STEP} & {(1 << columns) - 1})"
 
 
 def _key_text(kind: DataType) -> str | None:
@@ -150,14 +183,3 @@ def _next(key: Column, found: Column, array: Column | None, step: int) -> Column
     if array is None:
         return found
     return found + F.when(F.get(array, found + (step - 1)) <= key, step).otherwise(0)
-
-
-def _interleaved(columns: int, bits: int) -> Column:
-    """Return SQL of ``format.zorder.interleaved``."""
-    terms = [
-        f"shiftleft(shiftright({_ID.format(column)}, {bit}) & 1, "
-        f"{bit * columns + columns - 1 - column})"
-        for bit in range(bits)
-        for column in range(columns)
-    ]
-    return F.expr(" | ".join(terms))

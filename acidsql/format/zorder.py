@@ -1,9 +1,9 @@
-"""Z-order: rows sorted by the interleaved bits of range ids of several columns.
+"""Order of rows along a curve through the range ids of several columns (``ZORDER BY``).
 
 A range id says in which of some ranges of about the same number of rows a value is; the ranges come
 from a sample of the rows, so that they are as even for skewed values. Rows that are close in one of
 the columns are then close in the file, whichever column it is (Delta Lake: ``range_partition_id``,
-``interleave_bits``).
+``HilbertClustering``).
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 from acidsql.syntax.lexer import quote
 
 ZORDER_PROPERTY = "acidsql.zorder.columns"
-# Bits of a range id, and of all range ids of a row together.
-MOST_BITS, _ALL_BITS = 10, 62
+# Bits of a range id.
+BITS = 10
+# Columns of a curve at most: its table grows with the square of two to their number.
+MOST_COLUMNS = 5
 
 _COLUMN = r"`(?:[^`]|``)+`"
 _ORDER = re.compile(rf"zorder\({_COLUMN}(?:, {_COLUMN})*\)")
@@ -51,15 +53,6 @@ def property_columns(text: str) -> tuple[str, ...]:
     ('a', 'b')
     """
     return tuple(name for name in map(str.strip, text.split(",")) if name)
-
-
-def bits_of(columns: int) -> int:
-    """Return the number of bits of a range id, if there are this many columns.
-
-    >>> bits_of(2), bits_of(8)
-    (10, 7)
-    """
-    return max(1, min(MOST_BITS, _ALL_BITS // columns))
 
 
 class Ranges(NamedTuple):
@@ -100,14 +93,70 @@ def ranges_of(sample: Sequence[Any], bits: int) -> Ranges:
     return Ranges(bounds, [(low + high) * most // (2 * total) for low, high in pairwise(starts)])
 
 
-def interleaved(ids: Sequence[int], bits: int) -> int:
-    """Return the range ids of a row as one number, the highest bits of all columns first.
+def hilbert_table(columns: int) -> list[int]:
+    """Return the steps by which interleaved bits become a place on a Hilbert curve.
 
-    >>> interleaved([0b10, 0b01], 2)
-    9
+    A step takes one bit of each column, the highest first. Its entry is at ``state << columns |
+    bits``, and has the bits of the place and above them the next state; the first state is 0.
+    (C. Hamilton, Compact Hilbert Indices, 2006: a state is an entry point and a direction.)
+
+    >>> hilbert_table(1)
+    [0, 1, 3, 2]
     """
-    value = 0
-    for bit in range(bits):
+    table = []
+    mask = (1 << columns) - 1
+    for state in range(columns << columns):
+        direction, entry = divmod(state, 1 << columns)
+        for bits in range(1 << columns):
+            place = _gray_rank(_rotated(bits ^ entry, -direction - 1, columns))
+            inner, turn = _corner(place, columns)
+            next_entry = entry ^ _rotated(inner, direction + 1, columns)
+            next_direction = (direction + turn + 1) % columns
+            following = next_direction << columns | next_entry & mask
+            table.append(following << columns | place)
+    return table
+
+
+def hilbert_place(ids: Sequence[int], bits: int) -> int:
+    """Return the place of a row on a Hilbert curve through all range ids.
+
+    Rows that follow each other on it are close in all columns, and no column comes before another;
+    where the bits are interleaved alone, there are jumps.
+
+    >>> [hilbert_place(ids, 1) for ids in ((0, 0), (0, 1), (1, 1), (1, 0))]
+    [0, 1, 2, 3]
+    """
+    columns, table, state, place = len(ids), hilbert_table(len(ids)), 0, 0
+    for bit in reversed(range(bits)):
+        step = 0
         for column, number in enumerate(ids):
-            value |= (number >> bit & 1) << (bit * len(ids) + len(ids) - 1 - column)
-    return value
+            step |= (number >> bit & 1) << column
+        found = table[state << columns | step]
+        place = place << columns | found & (1 << columns) - 1
+        state = found >> columns
+    return place
+
+
+def _rotated(bits: int, by: int, width: int) -> int:
+    """Rotate bits to the left; to the right if ``by`` is negative."""
+    by %= width
+    return (bits << by | bits >> (width - by)) & ((1 << width) - 1)
+
+
+def _gray_rank(bits: int) -> int:
+    """Return which of the reflected Gray codes bits are."""
+    rank = 0
+    while bits:
+        rank ^= bits
+        bits >>= 1
+    return rank
+
+
+def _corner(place: int, columns: int) -> tuple[int, int]:
+    """Return where the curve enters the part of a cube with this place, and how it turns there."""
+    if place == 0:
+        return 0, 0
+    entry = 2 * ((place - 1) // 2)
+    ones = place if place % 2 else place - 1
+    trailing = (~ones & (ones + 1)).bit_length() - 1
+    return entry ^ entry >> 1, trailing % columns

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.format.zorder import (
-    interleaved,
+    hilbert_place,
     order_text,
     property_columns,
     ranges_of,
@@ -45,8 +48,13 @@ def test_a_frequent_value_leaves_ranges_to_the_others() -> None:
     assert ranges_of([], 4) == ([], [0])
 
 
-@given(st.integers(1, 5), st.integers(1, 8), st.data())
-def test_interleaving_keeps_each_bit(columns: int, bits: int, data: st.DataObject) -> None:
-    ids = data.draw(st.lists(st.integers(0, (1 << bits) - 1), min_size=columns, max_size=columns))
-    text = f"{interleaved(ids, bits):0{columns * bits}b}"
-    assert [int(text[column::columns], 2) for column in range(columns)] == ids
+@pytest.mark.parametrize(("columns", "bits"), [(1, 4), (2, 1), (2, 4), (3, 3), (4, 2), (5, 2)])
+def test_the_curve_goes_through_all_ids_from_neighbour_to_neighbour(
+    columns: int, bits: int
+) -> None:
+    every = list(product(range(1 << bits), repeat=columns))
+    places = {hilbert_place(ids, bits): ids for ids in every}
+    assert sorted(places) == list(range(len(every)))
+    for place in range(1, len(every)):
+        pairs = zip(places[place - 1], places[place], strict=True)
+        assert sum(abs(one - other) for one, other in pairs) == 1
