@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from acidsql.syntax.lexer import quote
-
 ZORDER_PROPERTY = "acidsql.zorder.columns"
 # Bits of a range id.
 BITS = 10
@@ -32,7 +30,8 @@ def order_text(columns: Sequence[str]) -> str:
     >>> order_text(["a", "b"])
     'zorder(`a`, `b`)'
     """
-    return f"zorder({', '.join(map(quote, columns))})"
+    quoted = ("`" + column.replace("`", "``") + "`" for column in columns)
+    return f"zorder({', '.join(quoted)})"
 
 
 def zorder_columns(order_by: str) -> tuple[str, ...] | None:
