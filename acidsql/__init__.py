@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from acidsql.acid_table import AcidTable
     from acidsql.api import (
         check,
+        files,
         health,
         location,
         maintenance,
@@ -57,6 +58,7 @@ __all__ = [
     "disable",
     "enable",
     "export",
+    "files",
     "follow_changes",
     "health",
     "location",

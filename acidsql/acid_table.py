@@ -310,6 +310,51 @@ class AcidTable:
         most = "" if limit is None else f" LIMIT {int(limit)}"
         return api.sql(self.spark, f"DESCRIBE HISTORY {self.name}{most}")
 
+    def createTag(  # noqa: N802 - as the methods beside it
+        self,
+        name: str,
+        version: int | None = None,
+        retain_days: int | None = None,
+    ) -> DataFrame:
+        """Run CREATE TAG: name a version, which cleaners keep from then on.
+
+        Args:
+            name: of the tag.
+            version: a write id; None for what is committed now.
+            retain_days: for how long the version is kept; None: until the tag is dropped.
+
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> made = pets.createTag("two", retain_days=30)
+        >>> deleted = pets.delete("id = 1")
+        >>> acidsql.table(spark, "pet", version="two").count()
+        2
+        """
+        of = "" if version is None else f" AS OF VERSION {int(version)}"
+        retained = "" if retain_days is None else f" RETAIN {int(retain_days)} DAYS"
+        text = f"ALTER TABLE {self.name} CREATE TAG {quote(name)}{of}{retained}"
+        return api.sql(self.spark, text)
+
+    def dropTag(self, name: str) -> DataFrame:  # noqa: N802
+        """Run DROP TAG.
+
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> made = pets.createTag("two")
+        >>> dropped = pets.dropTag("two")
+        >>> pets.tags().count()
+        0
+        """
+        return api.sql(self.spark, f"ALTER TABLE {self.name} DROP TAG {quote(name)}")
+
+    def tags(self) -> DataFrame:
+        """Run SHOW TAGS: the tags, and the bytes that each holds.
+
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> made = pets.createTag("two")
+        >>> pets.tags().select("tag", "version", "heldBytes").collect()
+        [Row(tag='two', version=2, heldBytes=0)]
+        """
+        return api.sql(self.spark, f"SHOW TAGS IN {self.name}")
+
     def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802 - Delta Lake's name
         """Run RESTORE: make the rows those of a version; return one row of counts.
 

@@ -20,6 +20,9 @@ from acidsql import bridge, dialects
 from acidsql.commands import describe_health, dispatch
 from acidsql.compaction import background, cleaner, worker
 from acidsql.compaction.rounds import Maintenance, run_round
+from acidsql.file_dump.description import FileDescription, UnreadableFile
+from acidsql.file_dump.finding import find_files
+from acidsql.file_dump.places import describe_files, files_of_table, is_path
 from acidsql.format.health import Health
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import WorkerLimits
@@ -192,8 +195,8 @@ def table(
     Args:
         spark: the session.
         name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        version: write id of the version (``VERSION AS OF``), or ``txn 17`` for what transaction 17
-            left.
+        version: write id of the version (``VERSION AS OF``), ``txn 17`` for what transaction 17
+            left, or the name of a tag.
         timestamp: time at which the version was the newest (``TIMESTAMP AS OF``); a text or a local
             time is one of the session's time zone.
         valid_write_ids: the table's valid write ids in Hive's form,
@@ -346,6 +349,36 @@ def health(spark: SparkSession, name: str) -> tuple[Health, ...]:
     with working(spark) as session:
         wanted = acid_table(session, bridge.parse_name(spark, name))
         return describe_health.health(session, wanted)
+
+
+def files(spark: SparkSession, place: str) -> tuple[FileDescription | UnreadableFile, ...]:
+    """Look into the files of a table, or of those below a path, as Hive's ``--orcfiledump`` does.
+
+    pyorc reads them, which is an extra: ``pip install 'acidsql[files]'``.
+
+    Args:
+        spark: the session.
+        place: name of the table, as in SQL; or path of a directory or file, which has a ``/``.
+
+    Returns:
+        A description of each file, whether statements read it or not; of one that is damaged, why.
+
+    Raises:
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE, PYORC_MISSING.
+        FileNotFoundError: there is no such path.
+
+    >>> first, second = acidsql.files(spark, "pet")
+    >>> second.found.directory.name, second.found.bucket, second.rows, second.metadata
+    ('delta_0000002_0000002_0000', 0, 1, {...'hive.acid.stats': b'1,0,0'...})
+    """
+    with working(spark) as session:
+        if is_path(place):
+            path = session.files.qualify(place).rstrip("/")
+            return describe_files(session.files, find_files(session.files, path))
+        wanted = acid_table(session, bridge.parse_name(spark, place))
+        found = files_of_table(session.files, session.metastore, wanted)
+        return describe_files(session.files, found)
 
 
 def release(spark: SparkSession) -> None:

@@ -24,6 +24,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "DESCRIBE_JSON_NOT_EXTENDED",
         "INVALID_PARTITION_COLUMN_DATA_TYPE",
         "NOT_SUPPORTED_CHANGE_COLUMN",
+        "PYORC_MISSING",
         "THRIFT_SERVER_MISSING",
         "UNSUPPORTED_CONSTRAINT_CHARACTERISTIC",
         "UNSUPPORTED_DATATYPE",
@@ -89,6 +90,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "INVALID_OBJECT",
         "INVALID_PARTITION_NAME",
         "INVALID_SCHEMA_OR_RELATION_NAME",
+        "INVALID_TAG_NAME",
         "UNSUPPORTED_COLUMN_NAME",
     ),
     "42621": (
@@ -103,6 +105,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "COMPACTION_NOT_FOUND",
         "CONSTRAINT_DOES_NOT_EXIST",
         "SCHEMA_NOT_FOUND",
+        "TAG_NOT_FOUND",
         "VERSION_NOT_FOUND",
     ),
     "42710": (
@@ -111,6 +114,7 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
         "LOCATION_IN_USE",
         "PARTITION_LOCATION_NOT_EMPTY",
         "TABLE_OF_ANOTHER_METASTORE",
+        "TAG_ALREADY_EXISTS",
     ),
     "42711": ("COLUMN_ALREADY_EXISTS",),
     "42713": ("STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST",),

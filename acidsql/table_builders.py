@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from acidsql import api, bridge
+from acidsql.format.zorder import order_text
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import property_list, quoted_string
 
@@ -276,6 +277,19 @@ class OptimizeBuilder:
         part = f" PARTITION ({self.partition})" if self.partition else ""
         text = f"ALTER TABLE {self.name}{part} COMPACT '{compaction_type}' AND WAIT"
         return api.sql(self.spark, text)
+
+    def executeZOrderBy(self, *columns: str) -> DataFrame:  # noqa: N802
+        """Cluster the rows by some columns now; return the entries of the queue.
+
+        >>> done = AcidTable.forName(spark, "pet").optimize().executeZOrderBy("id", "name")
+        >>> [row.state for row in done.collect()]
+        ['succeeded']
+        """
+        if self.partition is None:
+            order = ", ".join(map(quote, columns))
+            return api.sql(self.spark, f"OPTIMIZE {self.name} ZORDER BY ({order})")
+        text = f"ALTER TABLE {self.name} PARTITION ({self.partition}) COMPACT 'rebalance' AND WAIT"
+        return api.sql(self.spark, f"{text} ORDER BY {order_text(columns)}")
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,8 @@ def _lines() -> Iterator[str]:
 
 
 def _options(command: click.Command) -> Iterator[str]:
-    context = click.Context(command, info_name="acidsql")
+    names = main.context_settings["help_option_names"]  # of all commands of the group
+    context = click.Context(command, info_name="acidsql", help_option_names=names)
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None:

@@ -12,6 +12,7 @@ import click
 from tpcds_bench import (
     arrow,
     changes,
+    clustering,
     codecs,
     columns,
     cost,
@@ -128,6 +129,17 @@ def cost_command(settings: Settings, scale: float, rounds: int, only: Sequence[s
     suite = partial(cost.run, rounds=rounds, only=only)
     settings.run("cost", scale, suite, cost.sections)
     return True
+
+
+@main.command("clustering")
+@scale_option(1.0)
+@rounds_option(5)
+@click.pass_obj
+def clustering_command(settings: Settings, scale: float, rounds: int) -> bool:
+    """Measure what conditions read of store_sales before and after OPTIMIZE … ZORDER BY."""
+    suite = partial(clustering.run, rounds=rounds)
+    results = settings.run("clustering", scale, suite, clustering.sections)
+    return len(results) == len(clustering.COLUMNS)
 
 
 @main.command("deltas")

@@ -125,6 +125,26 @@ def compact(spark: SparkSession, table: str, kind: str) -> None:
         raise CompactionError(f"{kind} compaction of {table} left {left} directories: {rows}")
 
 
+def cluster(spark: SparkSession, table: str, columns: Sequence[str]) -> None:
+    """Cluster the rows of a table by some columns.
+
+    Raises:
+        CompactionError: it was not done.
+    """
+    acidsql.release(spark)
+    rows = acidsql.sql(spark, f"OPTIMIZE {table} ZORDER BY ({', '.join(columns)})").collect()
+    if {row["state"] for row in rows} != {"succeeded"}:
+        raise CompactionError(f"clustering of {table}: {rows}")
+
+
+def point_read_shares(spark: SparkSession, table: str) -> dict[str, float]:
+    """Return the share of row groups that a condition on one value reads, for each column that a
+    table without partitions is clustered by.
+    """
+    (one,) = acidsql.health(spark, table)
+    return dict(one.point_read_shares)
+
+
 def _places(spark: SparkSession, table: str) -> int:
     """Count the partitions that have directories, on the local disk; 1 for a plain table."""
     found = root(spark, table).rglob("*")

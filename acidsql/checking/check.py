@@ -12,6 +12,7 @@ from acidsql.checking.keys import look_into_keys
 from acidsql.checking.layout import level, shared_locations
 from acidsql.checking.names import staging_problems
 from acidsql.checking.problems import Problem, Severity, by_severity
+from acidsql.checking.second_reader import look_through_pyorc
 from acidsql.checking.survey import Survey, take_survey, with_unknown_ids
 from acidsql.format.names import OWNER_FILE, is_original_file, parse_directory
 from acidsql.format.selection import select
@@ -69,6 +70,7 @@ def find_problems(
     contents = look_into_files(session, survey, full=full)
     if full and not table.insert_only:
         look_into_keys(session, survey, contents)
+        look_through_pyorc(session, survey, contents)
         if table.num_buckets and not _has_errors(survey):
             look_into_buckets(session, survey)
     return tuple(sorted(dict.fromkeys(_once(survey.problems)), key=by_severity))

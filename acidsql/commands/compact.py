@@ -11,7 +11,8 @@ from acidsql.commands import result
 from acidsql.commands.partitions import named_partitions, satisfying
 from acidsql.commands.show_transactions import compaction_rows
 from acidsql.compaction import cleaner, worker
-from acidsql.compaction.initiator import compactable
+from acidsql.compaction.initiator import compactable, zorder_of
+from acidsql.compaction.zordering import ordered_columns
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import (
     AcidAnalysisError,
@@ -20,6 +21,7 @@ from acidsql.errors import (
     TransactionStateError,
 )
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
+from acidsql.format.zorder import order_text
 from acidsql.limits import limits
 from acidsql.metastore.model import (
     NO_OPTIONS,
@@ -72,31 +74,61 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
 
 
 def optimize(session: AcidSession, table: Table, statement: Optimize) -> DataFrame:
-    """Run OPTIMIZE: a major compaction of the partitions that need it.
+    """Run OPTIMIZE: a major compaction of the partitions that need it, or with ZORDER BY a
+    rebalance of all of them.
+
+    A table that has columns of a Z-order among its properties is clustered by these, where a
+    partition needs a compaction.
 
     Returns:
         The queue entries, as SHOW COMPACTIONS lists them.
+
+    Raises:
+        AcidAnalysisError: INVALID_SORT_ORDER; INVALID_PARTITION_OPERATION.
     """
-    if statement.unsupported:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.ZORDER_BY",
-            f"ZORDER BY is not supported: the rows of {table.full_name} are sorted by their row "
-            "ids. Leave it out; ALTER TABLE … COMPACT 'rebalance' ORDER BY sorts the rows of a "
-            "table once",
-        )
+    columns = ordered_columns(session, table, statement.zorder_by)
+    kind, options = CompactionType.MAJOR, NO_OPTIONS
+    if columns or (columns := zorder_of(session, table)):
+        _check_can_move(table)
+        kind = CompactionType.REBALANCE
+        options = CompactionOptions(order_by=order_text(columns))
     names: list[str | None] = [None]
     if table.partition_columns:
         places: Sequence[Partition] = session.metastore.partitions(table.database, table.name)
         if statement.condition is not None:
             span = statement.condition
             places = satisfying(session, table, places, statement.text[span.start : span.end])
-        names = list(_that_need_it(session, table, places, CompactionType.MAJOR))
+        names = [table.partition_name(place.values) for place in places]
+        if not statement.zorder_by:
+            names = list(_that_need_it(session, table, places, CompactionType.MAJOR))
     elif statement.condition is not None:
         raise AcidAnalysisError(
             "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY",
             f"{table.full_name} has no partitions: leave WHERE out",
         )
-    return _compact_all(session, table, names, CompactionType.MAJOR, wait=True)
+    elif options is not NO_OPTIONS and not statement.zorder_by:
+        place = Partition(values=(), location=table.location)
+        if not list(_that_need_it(session, table, [place], CompactionType.MAJOR)):
+            kind, options = CompactionType.MAJOR, NO_OPTIONS
+    return _compact_all(session, table, names, kind, wait=True, options=options)
+
+
+def _check_can_move(table: Table) -> None:
+    """Check that rows of a table can be moved to other files.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ZORDER_BY.
+    """
+    reason = None
+    if table.num_buckets:
+        reason = "is bucketed: a row is in the file of its bucket"
+    elif table.insert_only:
+        reason = "is insert-only: its files are not sorted"
+    if reason is not None:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.ZORDER_BY",
+            f"ZORDER BY is not supported, because {table.full_name} {reason}; leave it out",
+        )
 
 
 def vacuum(session: AcidSession, table: Table, statement: Vacuum) -> DataFrame:

@@ -11,8 +11,10 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import result
 from acidsql.commands.partitions import named_partitions
+from acidsql.compaction.initiator import zorder_of
 from acidsql.format.health import Health, OpenTransaction, advice, thresholds
 from acidsql.metastore.model import Compaction, CompactionState, Table, TxnState, TxnType
+from acidsql.scan.clustering import point_read_shares
 from acidsql.scan.health import measured
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.session.acid_session import AcidSession
@@ -48,6 +50,7 @@ _COLUMNS = (
     ("numUncleanedCompactions", "BIGINT"),
     ("numHeldBackCompactions", "BIGINT"),
     ("lastFailure", "STRING"),
+    ("pointReadShares", "MAP<STRING,DOUBLE>"),
     ("advice", "ARRAY<STRING>"),
 )
 
@@ -83,13 +86,20 @@ def health(
     oldest = _oldest(session)
     with snapshot_of(session, table, wanted) as snapshot:
         found = measured(session, snapshot)
+        columns = zorder_of(session, table)
+        shares = [
+            tuple(point_read_shares(session, snapshot, partition, columns).items())
+            for partition in snapshot.partitions
+        ]
     shared = len(snapshot.write_ids.open)
     limits, now = thresholds(table.properties), time.time()
     cleans = session.metastore.cleans_compactions
     healths = []
-    for partition, one in zip(snapshot.partitions, found, strict=True):
+    for partition, one, read in zip(snapshot.partitions, found, shares, strict=True):
         own = [c for c in queue if c.partition == one.partition]
-        whole = replace(_with_queue(one, own, oldest), open_write_ids=shared)
+        whole = replace(
+            _with_queue(one, own, oldest), open_write_ids=shared, point_read_shares=read
+        )
         target = _target(table, partition.values)
         sentences = advice(
             whole, limits, target, now, minor=not table.insert_only, server_cleans=cleans
@@ -196,5 +206,6 @@ def _row(one: Health) -> tuple[object, ...]:
         one.uncleaned,
         one.held_back,
         one.failure,
+        dict(one.point_read_shares),
         one.advice,
     )

@@ -38,6 +38,7 @@ from acidsql.commands import (
     row_level,
     show,
     show_transactions,
+    tags,
     transactions,
     truncate,
 )
@@ -301,6 +302,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.CreateTable: replace_table.create_or_replace,
     ast.CreateTableLike: create.create_like,
     ast.AlterViewAs: databases_and_views.alter_view_as,
+    alter_statements.CreateTag: tags.create_tag,
     ast.CreateView: databases_and_views.create_view,
     ast.Delete: _delete,
     show_statements.Describe: describe.describe,
@@ -312,6 +314,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     alter_statements.SetDatabaseProperties: databases_and_views.alter_database,
     alter_statements.UnsetDatabaseProperties: databases_and_views.alter_database,
     ast.DropTable: create.drop_table,
+    alter_statements.DropTag: tags.drop_tag,
     ast.DropView: databases_and_views.drop_view,
     show_statements.Explain: explain.explain,
     copy_statements.ExportTable: export_table.export_table,
@@ -335,6 +338,7 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     show_statements.ShowPartitions: show.show_partitions,
     show_statements.ShowDatabases: show.show_databases,
     show_statements.ShowTables: show.show_tables,
+    show_statements.ShowTags: tags.show_tags,
     show_statements.ShowTblProperties: show.show_tbl_properties,
     show_statements.ShowViews: show.show_views,
     show_statements.ShowTransactions: lambda session, _: show_transactions.show_transactions(

@@ -22,6 +22,7 @@ _READING = (
     show_statements.ShowLocks,
     show_statements.ShowPartitions,
     show_statements.ShowTables,
+    show_statements.ShowTags,
     show_statements.ShowTblProperties,
     show_statements.ShowTransactions,
     show_statements.ShowViews,

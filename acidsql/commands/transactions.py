@@ -39,6 +39,7 @@ _ALLOWED = (
     show_statements.ShowLocks,
     show_statements.ShowPartitions,
     show_statements.ShowTables,
+    show_statements.ShowTags,
     show_statements.ShowTblProperties,
     show_statements.ShowTransactions,
     show_statements.ShowViews,

@@ -33,6 +33,7 @@ from acidsql.metastore.model import (
 )
 from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import state_of
+from acidsql.scan.tagged import kept_names, live_tags
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import sync
@@ -54,12 +55,14 @@ class Removable:
         kept: ranges of write ids of directories that stay, and may have rows of aborted writes.
         base: write id of the base because of which directories are obsolete; None if there are no
             obsolete ones, or none because of a base.
+        tags: ids of the tags whose directories stay.
     """
 
     paths: tuple[str, ...]
     highest_write_id: int
     kept: tuple[tuple[int, int], ...] = ()
     base: int | None = None
+    tags: tuple[int, ...] = ()
 
 
 def clean(session: AcidSession, *, collect: bool = True, database: str | None = None) -> list[int]:
@@ -269,6 +272,7 @@ def _found(
         highest_write_id=obsolete.highest_write_id,
         kept=obsolete.kept,
         base=obsolete.base,
+        tags=obsolete.tags,
     )
 
 
@@ -277,7 +281,7 @@ def _may_remove(session: AcidSession, table: Table, entry: Compaction, found: Re
     if found.base is None:
         return True
     name = table.database, table.name
-    return session.metastore.start_removal(*name, entry.partition, found.base)
+    return session.metastore.start_removal(*name, entry.partition, found.base, found.tags)
 
 
 def _delete(session: AcidSession, table: Table, place: Partition, found: Removable) -> None:
@@ -321,12 +325,16 @@ def _removable(
         aborted=frozenset(w for w in seen.aborted if w <= highest),
     )
     state = state_of(session.files, place.location, names, write_ids, capped)
-    removed = [*(state.obsolete if obsolete else ()), *state.aborted]
+    tags = live_tags(session, table) if obsolete and state.obsolete else ()
+    kept = kept_names(session.files, place.location, names, txns, tags)
+    unneeded = [name for name in state.obsolete if name not in kept] if obsolete else []
+    removed = [*unneeded, *state.aborted]
     return Removable(
         paths=tuple(child(place.location, name) for name in removed),
         highest_write_id=highest,
         kept=tuple(_mixed_ranges(set(names) - set(removed))),
-        base=state.base.max_write_id if obsolete and state.obsolete and state.base else None,
+        base=state.base.max_write_id if unneeded and state.base else None,
+        tags=tuple(tag.tag_id for tag in tags),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from acidsql import bridge
 from acidsql.compaction.thresholds import (
@@ -20,12 +21,15 @@ from acidsql.compaction.thresholds import (
     wanted,
 )
 from acidsql.compaction.worker import partition_of
+from acidsql.compaction.zordering import can_be_ordered
 from acidsql.errors import AcidLookupError, AcidSqlError
+from acidsql.format.identifiers import folded
 from acidsql.format.names import DirectoryKind, parse_directory
 from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.thresholds import Thresholds, of_table
 from acidsql.format.valid_lists import compactor_write_ids
+from acidsql.format.zorder import MOST_COLUMNS, ZORDER_PROPERTY, order_text, property_columns
 from acidsql.metastore.model import (
     Compaction,
     CompactionCandidate,
@@ -37,6 +41,8 @@ from acidsql.metastore.model import (
 )
 from acidsql.metastore.names import object_name
 from acidsql.scan.snapshot import state_of, with_nested_originals
+from acidsql.scan.tagged import kept_names, live_tags
+from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
@@ -112,6 +118,30 @@ def places_of(session: AcidSession, table: Table, partition: str | None) -> list
     return [unknown if found is None else found]
 
 
+def zorder_of(session: AcidSession, table: Table) -> tuple[str, ...]:
+    """Return the columns by which a table is clustered, by its property; other names are passed
+    over. () of a table whose rows cannot be moved to other files.
+    """
+    if table.insert_only or table.num_buckets:
+        return ()
+    known = {folded(f.name): f for f in data_schema(session.spark, table).fields}
+    names = map(folded, property_columns(table.properties.get(ZORDER_PROPERTY, "")))
+    fields = [known[name] for name in dict.fromkeys(names) if name in known]
+    found = [field.name for field in fields if can_be_ordered(field.dataType)]
+    return tuple(found[:MOST_COLUMNS])
+
+
+def _clustering(session: AcidSession, table: Table, history: Sequence[Compaction]) -> str | None:
+    """Return the order of a rebalance that takes the place of a major compaction; None if there is
+    none, or if writers kept the last one from being done.
+    """
+    last = history[0] if history else None
+    if last and (last.type, last.state) == (CompactionType.REBALANCE, CompactionState.REFUSED):
+        return None
+    columns = zorder_of(session, table)
+    return order_text(columns) if columns else None
+
+
 def _look_at(
     session: AcidSession,
     candidate: CompactionCandidate,
@@ -132,15 +162,19 @@ def _look_at(
         history = metastore.compactions_of(*name)
         if is_waiting(history):
             continue
-        sizes = _sizes(listings, place.location, state)
+        sizes = _sizes(listings, place.location, _without_kept(session, table, place, state))
         needed = wanted(sizes, thresholds, insert_only=table.insert_only)
         if needed is not None and may_compact(*properties):
             look_after = min(look_after, next_look(PartitionSizes(), thresholds))
             if not is_backing_off(history, thresholds, time.time()):
+                is_major = needed is CompactionType.MAJOR
+                order = _clustering(session, table, history) if is_major else None
                 options = CompactionOptions(
-                    size=sizes.bytes if needed is CompactionType.MAJOR else sizes.delta_bytes,
+                    size=sizes.bytes if is_major else sizes.delta_bytes,
                     pool=table.properties.get(POOL_PROPERTY),
+                    order_by=order,
                 )
+                needed = needed if order is None else CompactionType.REBALANCE
                 requested.append(metastore.request_compaction(*name, needed, options=options))
             continue
         look_after = min(look_after, next_look(sizes, thresholds))
@@ -169,6 +203,21 @@ def _needs_cleanup(
         or candidate.aborted > thresholds.aborted_num
         or age > thresholds.aborted_seconds
     )
+
+
+def _without_kept(
+    session: AcidSession, table: Table, place: Partition, state: AcidState
+) -> AcidState:
+    """Return what a partition consists of without what it keeps for tags alone, which no cleanup
+    would remove.
+    """
+    tags = live_tags(session, table) if state.obsolete else ()
+    if not tags:
+        return state
+    txns = session.metastore.valid_txns()
+    names = session.files.names(place.location)
+    kept = kept_names(session.files, place.location, names, txns, tags)
+    return replace(state, obsolete=tuple(name for name in state.obsolete if name not in kept))
 
 
 def _sizes(listings: Listings, location: str, state: AcidState) -> PartitionSizes:

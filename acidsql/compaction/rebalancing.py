@@ -6,19 +6,25 @@ Rows get new row ids, all of the highest write id, so nothing may be deleted or 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.compaction.rewriting import write_buckets_of
+from acidsql.compaction.zordering import ordered_columns, z_value
 from acidsql.format.bucket_codec import MAX_BUCKET_ID, encode
+from acidsql.format.zorder import zorder_columns
 from acidsql.metastore.model import Compaction
+from acidsql.scan.health import data_files
 from acidsql.scan.plan import FIELD, surviving_events
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
-_TASK = "acidsql_task"
+_Z_VALUE = "acidsql_z_value"
 
 
 def write_rebalanced(
@@ -32,7 +38,8 @@ def write_rebalanced(
     """Write the rows of the only partition of a snapshot into a base.
 
     Args:
-        compaction: its ``order_by`` sorts the rows, over all files; without it they are spread.
+        compaction: its ``order_by`` sorts the rows, over all files, or is a Z-order; without it
+            they are spread.
             ``buckets`` is the number of files; by default it stays.
         base: directory to write; it is not created if there are no rows.
         anew: see ``write_buckets_of``.
@@ -43,8 +50,11 @@ def write_rebalanced(
     names = [field.name for field in data_schema(session.spark, snapshot.table).fields]
     columns = [F.col(f"{FIELD}{i}").alias(name) for i, name in enumerate(names)]
     rows = events.select(*columns)
+    clustered = zorder_columns(compaction.order_by) if compaction.order_by else None
     if compaction.order_by is None:
         placed = rows.repartition(files)
+    elif clustered is not None:
+        placed = _clustered(session, snapshot, rows, clustered, files)
     else:
         order = bridge.sort_order(session.spark, compaction.order_by)
         placed = rows.repartitionByRange(files, *order).sortWithinPartitions(*order)
@@ -58,6 +68,28 @@ def write_rebalanced(
         *[f"{quote(name)} AS {FIELD}{i}" for i, name in enumerate(names)],
     )
     write_buckets_of(session, snapshot.table, keyed, base, anew)
+
+
+def _clustered(
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    rows: DataFrame,
+    columns: Sequence[str],
+    files: int,
+) -> DataFrame:
+    """Return rows in a Z-order, over all files."""
+    own = ordered_columns(session, snapshot.table, columns)
+    if len(own) == 1:
+        order = [F.col(quote(own[0]))]
+    else:
+        total = sum(
+            session.tails.tail(file.path, file.version).rows
+            for file in data_files(snapshot, snapshot.partitions[0])
+            if not file.has_deletes
+        )
+        rows = z_value(rows, own, total, _Z_VALUE)
+        order = [F.col(_Z_VALUE)]
+    return rows.repartitionByRange(files, *order).sortWithinPartitions(*order)
 
 
 def _files(snapshot: TableSnapshot) -> int:

@@ -81,8 +81,23 @@ class TimeMoment:
             return f"timestamp {self.seconds:.6f} s after 1970"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagMoment:
+    """Moment that a tag of a table names."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"tag {self.name!r}"
+
+
 Moment = (
-    WriteIdMoment | BeforeWriteMoment | TransactionMoment | BeforeTransactionMoment | TimeMoment
+    WriteIdMoment
+    | BeforeWriteMoment
+    | TransactionMoment
+    | BeforeTransactionMoment
+    | TimeMoment
+    | TagMoment
 )
 
 

@@ -7,7 +7,7 @@ Nothing here depends on Spark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
@@ -28,6 +28,7 @@ from acidsql.metastore.model import (
 )
 from acidsql.metastore.moments import Moment, TableVersion
 from acidsql.metastore.queue_protocol import QueueProtocol
+from acidsql.metastore.tags import Tag
 
 
 class Metastore(CatalogProtocol, QueueProtocol, Protocol):
@@ -251,14 +252,48 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         """
 
     def start_removal(
-        self, database: str, table: str, partition: str | None, write_id: int
+        self,
+        database: str,
+        table: str,
+        partition: str | None,
+        write_id: int,
+        tags: Collection[int] = (),
     ) -> bool:
         """Record that directories are about to be removed that versions may need which do not have
         all up to a write id.
 
+        Args:
+            tags: ids of the tags whose directories stay.
+
         Returns:
-            False if an open transaction reads such a version; then nothing may be removed.
+            False if an open transaction reads such a version, or there is another tag; then nothing
+            may be removed.
         """
+
+    def create_tag(
+        self, database: str, table: str, name: str, moment: Moment | None, retain: float | None
+    ) -> Tag:
+        """Create a tag, a name of a version that cleaners keep.
+
+        Args:
+            moment: of the version; None for what is committed now.
+            retain: seconds for which it is kept; None: until it is dropped.
+
+        Raises:
+            AcidAnalysisError: TAG_ALREADY_EXISTS; see ``find_version``; UNSUPPORTED_FEATURE.TAGS, a
+                server cleans by itself.
+        """
+
+    def drop_tag(self, database: str, table: str, name: str) -> None:
+        """Drop a tag.
+
+        Raises:
+            AcidLookupError: TAG_NOT_FOUND.
+            AcidAnalysisError: UNSUPPORTED_FEATURE.TAGS.
+        """
+
+    def tags(self, database: str, table: str) -> Sequence[Tag]:
+        """Return the tags of a table, expired ones too, in the order of their versions."""
 
     def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
         """Return the oldest version that has all that was committed up to a write id; None if there

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore.model import Table, TableType
-from acidsql.metastore.moments import Moment, TableVersion, TimeMoment, moment_of_text
+from acidsql.metastore.moments import Moment, TableVersion, TagMoment, TimeMoment, moment_of_text
 from acidsql.metastore.version_failures import not_a_version
 from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.planning.change_request import changes_meant
@@ -21,6 +21,7 @@ from acidsql.scan.versions import HeldVersion, held_version, with_columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import moment_of_block
 from acidsql.syntax.lexer import quote
+from acidsql.syntax.literals import quoted_string
 
 
 def moment_of_version(name: str, text: str) -> Moment:
@@ -28,15 +29,17 @@ def moment_of_version(name: str, text: str) -> Moment:
 
     Args:
         name: of the table, for the error.
-        text: a write id, or ``txn 17``.
+        text: a write id, ``txn 17``, or the name of a tag.
 
     Raises:
         AcidAnalysisError: VERSION_NOT_FOUND, the text is no version.
     """
     moment = moment_of_text(text)
-    if moment is None:
+    if moment is not None:
+        return moment
+    if not text.strip():
         raise not_a_version(name, text)
-    return moment
+    return TagMoment(name=text)
 
 
 @dataclass(slots=True)
@@ -167,7 +170,7 @@ def query_of_table(
     text = f"SELECT * FROM {'.'.join(map(quote, parts))}"
     if version is not None:
         moment_of_version(name, str(version))
-        text += f" VERSION AS OF '{version}'"
+        text += f" VERSION AS OF {quoted_string(str(version))}"
     if timestamp is not None:
         text += f" TIMESTAMP AS OF {bridge.literal_sql(spark, timestamp)}"
     return text

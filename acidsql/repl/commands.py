@@ -8,6 +8,7 @@ from pathlib import Path
 from acidsql.dialects import lexis_of
 from acidsql.repl.catalog_commands import CATALOG_COMMANDS
 from acidsql.repl.console import Command, CommandError, Completes, Console
+from acidsql.repl.files_command import FILES_COMMAND
 from acidsql.repl.process_commands import PROCESS_COMMANDS
 from acidsql.repl.setting_commands import SETTING_COMMANDS
 from acidsql.repl.shell import Ending
@@ -56,6 +57,7 @@ def _include(console: Console, argument: str) -> Ending:
 
 COMMANDS = (
     *CATALOG_COMMANDS,
+    FILES_COMMAND,
     Command(
         name="\\i",
         arguments="FILE",

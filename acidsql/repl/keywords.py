@@ -11,7 +11,7 @@ MORE_KEYWORDS = frozenset(
     | {"EXPORT", "HEALTH", "HISTORY", "IMPORT", "LOCATION", "MAJOR", "MATCHED", "MERGE", "MINOR"}
     | {"ORC", "OVERWRITE", "PARTITION", "PARTITIONED", "PARTITIONS", "REPAIR", "RESTORE"}
     | {"ROLLBACK", "ROW__ID", "SHOW", "SOURCE", "START", "STORED", "TARGET", "TBLPROPERTIES"}
-    | {"TRANSACTION", "UNDO", "VERSION", "WAIT", "WRITE"}
+    | {"TAG", "TAGS", "TRANSACTION", "UNDO", "VERSION", "WAIT", "WRITE", "ZORDER"}
 )
 """Words of Spark's, Hive's and acidsql's SQL that standard SQL, or Spark's own list, lacks."""
 
@@ -48,7 +48,17 @@ _BEHIND_WORD = {
     "DESC": _DESCRIBED,
     "DESCRIBE": _DESCRIBED,
     "DISTRIBUTE": ("BY",),
-    "DROP": ("TABLE", "VIEW", "DATABASE", "PARTITION", "FUNCTION", "TEMPORARY", "COLUMN", "IF"),
+    "DROP": (
+        "TABLE",
+        "VIEW",
+        "DATABASE",
+        "PARTITION",
+        "FUNCTION",
+        "TEMPORARY",
+        "COLUMN",
+        "TAG",
+        "IF",
+    ),
     "EXPLAIN": ("EXTENDED", "FORMATTED", "CODEGEN", "COST", *STATEMENTS),
     "EXPORT": ("TABLE",),
     "FULL": ("OUTER", "JOIN"),
@@ -74,16 +84,19 @@ _BEHIND_WORD = {
     "ROW": ("FORMAT",),
     "SHOW": (
         *("TABLES", "DATABASES", "COLUMNS", "PARTITIONS", "VIEWS", "FUNCTIONS", "CREATE"),
-        *("TBLPROPERTIES", "COMPACTIONS", "TRANSACTIONS", "LOCKS", "TABLE"),
+        *("TBLPROPERTIES", "COMPACTIONS", "TRANSACTIONS", "LOCKS", "TAGS", "TABLE"),
     ),
     "SORT": ("BY",),
     "TABLE": ("IF",),
     "START": ("TRANSACTION",),
     "STORED": ("AS",),
+    "TAG": ("IF",),
+    "TAGS": ("IN",),
     "TRUNCATE": ("TABLE",),
     "UNDO": ("WRITE",),
     "UNION": ("ALL", "SELECT", "DISTINCT"),
     "WITHIN": ("GROUP",),
+    "ZORDER": ("BY",),
 }
 # The same in one kind of statement, by its first word.
 _BEHIND_WORD_IN = {
@@ -113,6 +126,7 @@ _BEHIND_WORD_IN = {
     ("ALTER", "SET"): ("TBLPROPERTIES",),
     ("ALTER", "UNSET"): ("TBLPROPERTIES",),
     ("ALTER", "ADD"): ("COLUMNS", "PARTITION", "IF"),
+    ("ALTER", "CREATE"): ("TAG",),
     ("ALTER", "RENAME"): ("TO", "COLUMN"),
     ("ALTER", "CHANGE"): ("COLUMN",),
     ("SHOW", "CREATE"): ("TABLE",),
@@ -139,7 +153,8 @@ _CLAUSES: dict[str, tuple[str, ...]] = {
     "LIMIT": ("OFFSET",),
     "ALTER": (
         *("ADD", "COMPACT", "SET", "UNSET", "RENAME", "CHANGE", "DROP", "PARTITION", "REPLACE"),
-        *("RECOVER", "AND", "WAIT", "COLUMNS", "COLUMN", "CLUSTERED"),
+        *("RECOVER", "AND", "WAIT", "COLUMNS", "COLUMN", "CLUSTERED", "CREATE", "TAG", "OF"),
+        *("VERSION", "RETAIN", "DAYS"),
     ),
     "CREATE": (
         *("STORED", "PARTITIONED", "CLUSTERED", "TBLPROPERTIES", "AS", "LIKE", "COMMENT"),

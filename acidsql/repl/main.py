@@ -236,6 +236,55 @@ def check(
     sys.exit(report.exit_code)
 
 
+@main.command()
+@click.option("--details", is_flag=True, help="Show stripes, metadata and statistics of each file.")
+@click.option("--rows", is_flag=True, help="Show row ids and values of rows and delete events.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Rows to show at most, of all files together.",
+)
+@click.argument("place", metavar="TABLE|PATH")
+@click.pass_context
+def files(context: click.Context, *, details: bool, rows: bool, limit: int, place: str) -> None:
+    """Look into the files of TABLE, or of a table, directory or file at PATH: what they are named
+    for, their stripes and rows. Of one file statistics and metadata are shown too. pyorc reads
+    them; what is on the local disk needs no Spark.
+
+    Options of Spark and of the format stand before the word files.
+    """
+    # Imported here because the shell shows its help without the product.
+    from acidsql.repl import files_command  # noqa: PLC0415
+
+    given = context.parent.params if context.parent is not None else {}
+    request = files_command.Request(place=place, details=details, rows=rows, limit=limit)
+    spark = None
+    try:
+        found = None
+        if not given["conf"] and given["master"] is None:
+            found = files_command.find_locally(place, given["warehouse"])
+        if found is None:
+            spark = _start(given["master"], given["warehouse"], given["conf"])
+            found = files_command.find_in_session(spark, place)
+        screen = terminal()
+        told = files_command.answer(
+            *found, request, given["format_name"], screen.columns if screen else None
+        )
+    except (PySparkException, OSError) as error:
+        raise click.ClickException(summary(error)) from error
+    finally:
+        if spark is not None:
+            spark.stop()
+    for heading, result in told.results:
+        title = f"{heading}\n" if heading and given["format_name"] in SCREEN_FORMATS else ""
+        sys.stdout.write(f"{title}{result_text(result, given['format_name'])}")
+    for failure in told.failures:
+        sys.stderr.write(f"error: {summary(failure)}\n")
+    sys.exit(1 if told.failures else 0)
+
+
 _metastore_option = click.option(
     "--metastore",
     "file",

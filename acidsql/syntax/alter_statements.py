@@ -46,6 +46,28 @@ class DropPartitions(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTag(Named):
+    """``CREATE TAG name [AS OF VERSION n] [RETAIN n DAYS]`` of Apache Iceberg.
+
+    Attributes:
+        version: write id; None for what is committed now.
+        retain_days: for how long the version is kept; None: until the tag is dropped.
+    """
+
+    tag: str
+    version: int | None = None
+    retain_days: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTag(Named):
+    """``DROP TAG [IF EXISTS] name``."""
+
+    tag: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RenamePartition(Named):
     """``PARTITION (…) RENAME TO PARTITION (…)``."""
 

@@ -371,6 +371,7 @@ FIELDS: Mapping[str, Callable[[list[Any]], Any]] = {
     "schema_binding": _words,
     "stored_as": _words,
     "using": _dotted,
+    "zorder_by": tuple,
 }
 
 UNSUPPORTED = frozenset(
@@ -378,7 +379,7 @@ UNSUPPORTED = frozenset(
         "cluster_by", "default_collation", "for_replication",
         "options", "partitioned_on", "row_format", "skewed_by", "stored_by",
         "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
-        "with_serdeproperties", "zorder_by",
+        "with_serdeproperties",
     }
 )  # fmt: skip
 

@@ -81,6 +81,11 @@ class Describe(Named):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTags(Named):
+    """``SHOW TAGS IN table``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeHistory(Named):
     """``DESCRIBE HISTORY table [LIMIT n]``.
 

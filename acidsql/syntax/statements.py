@@ -15,6 +15,8 @@ from typing import TypeAlias
 from acidsql.syntax.alter_statements import (
     Alteration,
     CommentOnColumn,
+    CreateTag,
+    DropTag,
     SetDatabaseProperties,
     UnsetDatabaseProperties,
 )
@@ -33,6 +35,7 @@ from acidsql.syntax.show_statements import (
     ShowLocks,
     ShowPartitions,
     ShowTables,
+    ShowTags,
     ShowTblProperties,
     ShowTransactions,
     ShowViews,
@@ -139,10 +142,11 @@ class Optimize(Named):
 
     Attributes:
         condition: expression over the partition columns.
+        zorder_by: names of the columns by which rows are clustered.
     """
 
     condition: Span | None = None
-    unsupported: tuple[str, ...] = ()
+    zorder_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -508,7 +512,7 @@ Statement: TypeAlias = (
     CreateTable | CreateTableLike | CloneTable | DropTable | Truncate | Alteration | Compact |
     CreateView | AlterViewAs | DropView |
     CreateDatabase | DropDatabase | SetDatabaseProperties | UnsetDatabaseProperties | Use |
-    CommentOnColumn |
+    CommentOnColumn | CreateTag | DropTag | ShowTags |
     ShowDatabases | ShowTables | ShowViews | ShowPartitions | ShowCreateTable |
     ShowColumns | ShowTblProperties | Describe | DescribeHistory | DescribeDetail |
     DescribeHealth | Insert | MultiInsert | Update | Delete | Merge | Restore | UndoWrite |

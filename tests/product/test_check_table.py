@@ -12,11 +12,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.checking import second_reader
 from acidsql.checking.problems import KINDS
 from acidsql.format.bucket_codec import encode
 from acidsql.metastore.changes import RecordStatistics
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition
+from acidsql.storage.pyorc_files import count_events
+from acidsql.storage.readable_files import ReadableFiles
 from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import transaction
 from acidsql.transactions.write_intent import insert_intent
@@ -60,6 +63,26 @@ def found(lab: Lab, table: str, clauses: str = "FAST") -> list[tuple[str, str]]:
         assert (row.severity, row.remedy) == (kind.severity, kind.remedy)
         assert row.detail
     return sorted((row.problem, row.path.removeprefix(root).lstrip("/")) for row in rows)
+
+
+def test_events_are_counted_by_pyorc_too(
+    lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = f"{DELTA}/{FILE}"
+    counts = {f"file:{lab.root(table)}/{file}": 1}
+    counted = count_events
+
+    def count(files: ReadableFiles, path: str, size: int) -> int:
+        return counts.get(path, counted(files, path, size))
+
+    monkeypatch.setattr(second_reader, "count_events", count)
+    (row,) = lab.frame(f"CHECK TABLE {table} FULL").collect()
+    assert (row.problem, row.detail) == (
+        "DAMAGED_STRIPES",
+        "pyorc reads 1 events, its tail says 2",
+    )
+    monkeypatch.setattr(second_reader, "has_pyorc", lambda: False)
+    assert found(lab, table, "FULL") == []
 
 
 @pytest.mark.sample(6)

@@ -109,9 +109,9 @@ def test_errors_name_what_is_missing(lab: Lab) -> None:
         error = _error(lab, text)
         assert condition_of(error) == "TABLE_OR_VIEW_NOT_FOUND"
         assert "nope" in str(error)
-    error = _error(lab, f"OPTIMIZE {t} WHERE id > 1 ZORDER BY (id)")
-    assert condition_of(error) == "UNSUPPORTED_FEATURE.ZORDER_BY"
-    assert "ZORDER BY is not supported" in str(error)
+    error = _error(lab, f"OPTIMIZE {t} WHERE id > 1 ZORDER BY (nope)")
+    assert condition_of(error) == "INVALID_SORT_ORDER"
+    assert f"nope is no column of default.{t}" in str(error)
     for text in (
         f"ALTER TABLE {t} SET SERDE 'x'",
         f"ALTER VIEW {t} RENAME TO {t}_2",

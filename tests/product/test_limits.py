@@ -80,7 +80,9 @@ _LIMITS = {
     "an SQL function (`CREATE FUNCTION … RETURN`) that reads ACID tables": _features(
         SQL_FUNCTION="CREATE TEMPORARY FUNCTION bad_top() RETURNS INT RETURN (SELECT 1 FROM bad)"
     ),
-    "`OPTIMIZE … ZORDER BY`": _features(ZORDER_BY="OPTIMIZE bad ZORDER BY (id)"),
+    "`OPTIMIZE … ZORDER BY` of a bucketed or an insert-only table": _features(
+        ZORDER_BY="OPTIMIZE bad_buckets ZORDER BY (id)"
+    ),
     "`PARTITIONED BY (days(ts))` and other transforms": _features(
         PARTITION_TRANSFORM=_create("PARTITIONED BY (days(ts))", "(id int, ts timestamp)")
     ),

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from acidsql.syntax.alter_statements import CreateTag, DropTag
 from acidsql.syntax.nodes import PartitionSpec, Span
-from acidsql.syntax.show_statements import ShowCompactions, ShowLocks, ShowTransactions
+from acidsql.syntax.show_statements import ShowCompactions, ShowLocks, ShowTags, ShowTransactions
 from acidsql.syntax.statements import AbortCompactions, AbortTransactions, Compact, Optimize, Vacuum
 
 Check = Callable[[str, type[Any], dict[str, Any]], None]
@@ -31,9 +32,15 @@ TRANSACTIONS = [
     ("OPTIMIZE TABLE «t» REWRITE DATA", Compact,
      {**T, "compaction_type": "major", "wait": True}),
     ("OPTIMIZE «t»", Optimize, T),
-    ("OPTIMIZE «t» ZORDER BY (a, b)", Optimize, T | {"unsupported": ("ZORDER BY",)}),
+    ("OPTIMIZE «t» ZORDER BY (a, b)", Optimize, T | {"zorder_by": ("a", "b")}),
+    ("OPTIMIZE «t» ZORDER BY `a``b`", Optimize, T | {"zorder_by": ("a`b",)}),
     ("OPTIMIZE «d.t» WHERE p > 1", Optimize,
      {"name": ("d", "t"), "condition": Span(start=19, end=24)}),
+    ("ALTER TABLE «t» CREATE TAG q3", CreateTag, T | {"tag": "q3"}),
+    ("ALTER TABLE «t» CREATE TAG `q 3` AS OF VERSION 7 RETAIN 30 DAYS", CreateTag,
+     T | {"tag": "q 3", "version": 7, "retain_days": 30}),
+    ("ALTER TABLE «t» DROP TAG IF EXISTS tag", DropTag, T | {"tag": "tag", "if_exists": True}),
+    ("SHOW TAGS IN «d.t»", ShowTags, {"name": ("d", "t")}),
     ("VACUUM «t»", Vacuum, T),
     ("VACUUM «t» RETAIN 7 HOURS DRY RUN", Vacuum, {**T, "retain_hours": 7, "dry_run": True}),
     ("SHOW COMPACTIONS", ShowCompactions, {}),

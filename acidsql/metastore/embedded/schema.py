@@ -334,6 +334,24 @@ _VERSION_10 = (
     "ALTER TABLE tables ADD COLUMN constraints TEXT NOT NULL DEFAULT '[]'",  # JSON array of objects
 )
 
+_VERSION_11 = (
+    # Tags: names of versions of tables, whose directories cleaners leave.
+    f"""
+    CREATE TABLE tags (
+        tag_id INTEGER PRIMARY KEY AUTOINCREMENT,
+        table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        version INTEGER NOT NULL,         -- write id
+        commit_number INTEGER NOT NULL,   -- of the last commit that the version has
+        committed REAL,                   -- time of the version; NULL: nobody knows
+        write_ids TEXT NOT NULL,          -- of the version, as Hive writes valid write ids
+        created REAL NOT NULL,
+        expires REAL,                     -- NULL: never
+        UNIQUE (table_id, name)
+    ) {_STRICT}
+    """,
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -345,6 +363,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_8,
     _VERSION_9,
     _VERSION_10,
+    _VERSION_11,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, Move, file_operations, moving, new_places
@@ -21,6 +22,7 @@ from acidsql.metastore.embedded import (
     history,
     locks,
     offsets,
+    tags,
     transactions,
     versions,
     write_ids,
@@ -47,6 +49,7 @@ from acidsql.metastore.model import (
     TxnType,
 )
 from acidsql.metastore.moments import Moment, TableVersion
+from acidsql.metastore.tags import Tag
 
 # No identifier begins like this without quotes, and SHOW TABLES leaves these tables out.
 _STAGED_PREFIX = "_acidsql_created_by_"
@@ -285,13 +288,37 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         self, txn_id: int, database: str, table: str, version: TableVersion
     ) -> Mapping[str | None, int] | None:
         with self.database.write() as connection:
-            return versions.hold(connection, txn_id, database, table, version.complete_up_to)
+            return versions.hold(connection, txn_id, database, table, version, self._clock())
 
     def start_removal(
-        self, database: str, table: str, partition: str | None, write_id: int
+        self,
+        database: str,
+        table: str,
+        partition: str | None,
+        write_id: int,
+        tags: Collection[int] = (),
     ) -> bool:
         with self.database.write() as connection:
-            return versions.start_removal(connection, database, table, partition, write_id)
+            return versions.start_removal(
+                connection, database, table, partition, write_id, tags, self._clock()
+            )
+
+    def create_tag(
+        self, database: str, table: str, name: str, moment: Moment | None, retain: float | None
+    ) -> Tag:
+        now = self._clock()
+        expires = None if retain is None else now + retain
+        with self.database.write() as connection:
+            return versions.create_tag(connection, database, table, name, moment, now, expires)
+
+    def drop_tag(self, database: str, table: str, name: str) -> None:
+        with self.database.write() as connection:
+            table_id = catalog.table_id(connection, database, table)
+            tags.drop(connection, table_id, f"{lowered(database)}.{lowered(table)}", name)
+
+    def tags(self, database: str, table: str) -> tuple[Tag, ...]:
+        with self.database.read() as connection:
+            return tags.of_table(connection, catalog.table_id(connection, database, table))
 
     def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
         with self.database.read() as connection:

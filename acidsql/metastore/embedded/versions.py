@@ -9,14 +9,14 @@ versions are in ``column_history``.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from acidsql.errors import TransactionStateError
 from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidWriteIdList
-from acidsql.metastore.embedded import catalog, column_history
+from acidsql.metastore.embedded import catalog, column_history, tags
 from acidsql.metastore.embedded.history_limits import LimitedBy
 from acidsql.metastore.embedded.transactions import require_open, state_of
 from acidsql.metastore.model import TxnState
@@ -26,11 +26,13 @@ from acidsql.metastore.moments import (
     BeforeWriteMoment,
     Moment,
     TableVersion,
+    TagMoment,
     TimeMoment,
     TransactionMoment,
     WriteIdMoment,
 )
 from acidsql.metastore.names import partition_name
+from acidsql.metastore.tags import Tag
 from acidsql.metastore.version_failures import (
     columns_changed,
     history_not_available,
@@ -92,6 +94,34 @@ def find(
 ) -> TableVersion:
     """Find the version of a table (``Metastore.find_version``)."""
     writes = _Writes.of(connection, database, table)
+    found, number = _find(writes, moment, now)
+    columns = column_history.find(connection, writes.table_id, number)
+    return found if columns is None else replace(found, columns=catalog.columns_of(columns))
+
+
+def create_tag(
+    connection: sqlite3.Connection,
+    database: str,
+    table: str,
+    name: str,
+    moment: Moment | None,
+    now: float,
+    expires: float | None,
+) -> Tag:
+    """Create a tag of a version (``Metastore.create_tag``)."""
+    writes = _Writes.of(connection, database, table)
+    if moment is None:
+        number = connection.execute(
+            "SELECT value FROM counters WHERE name = 'commit_number'"
+        ).fetchone()[0]
+        version = _at_number(writes, TagMoment(name=name), number)
+    else:
+        version, number = _find(writes, moment, now)
+    return tags.create(connection, writes.table_id, name, version, number, now, expires)
+
+
+def _find(writes: _Writes, moment: Moment, now: float) -> tuple[TableVersion, int]:
+    """Find the version of a moment, and the number of its last commit."""
     match moment:
         case WriteIdMoment(write_id=write_id):
             found, number = _of_write_id(writes, moment, write_id)
@@ -103,9 +133,13 @@ def find(
             found, number = _before_transaction(writes, moment, txn_id)
         case TimeMoment():
             found, number = _of_time(writes, moment, now)
+        case TagMoment(name=name):
+            tagged = tags.version_of(writes.connection, writes.table_id, name)
+            if tagged is None:
+                _refuse(writes, moment, "there is no tag of this name")
+            found, number = tagged
     _check_limits(writes, moment, number)
-    columns = column_history.find(connection, writes.table_id, number)
-    return found if columns is None else replace(found, columns=catalog.columns_of(columns))
+    return found, number
 
 
 def _of_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableVersion, int]:
@@ -301,7 +335,12 @@ def _refuse(writes: _Writes, moment: Moment, why: str) -> NoReturn:
 
 
 def hold(
-    connection: sqlite3.Connection, txn_id: int, database: str, table: str, lowest: int
+    connection: sqlite3.Connection,
+    txn_id: int,
+    database: str,
+    table: str,
+    version: TableVersion,
+    now: float,
 ) -> Mapping[str | None, int] | None:
     """Hold cleaners back, and return what they have removed (``Metastore.hold_history``)."""
     require_open(connection, txn_id)
@@ -309,8 +348,10 @@ def hold(
     connection.execute(
         "INSERT INTO history_readers (txn_id, table_id, write_id) VALUES (?1, ?2, ?3)"
         " ON CONFLICT (txn_id, table_id) DO UPDATE SET write_id = min(write_id, ?3)",
-        (txn_id, table_id, lowest),
+        (txn_id, table_id, version.complete_up_to),
     )
+    if tags.is_kept(connection, table_id, version, now):
+        return {}
     told = connection.execute(
         "SELECT cleaning_is_recorded FROM tables WHERE table_id = ?", (table_id,)
     ).fetchone()[0]
@@ -323,7 +364,13 @@ def hold(
 
 
 def start_removal(
-    connection: sqlite3.Connection, database: str, table: str, partition: str | None, write_id: int
+    connection: sqlite3.Connection,
+    database: str,
+    table: str,
+    partition: str | None,
+    write_id: int,
+    considered: Collection[int],
+    now: float,
 ) -> bool:
     """Record what a cleaner is about to remove (``Metastore.start_removal``)."""
     table_id = catalog.table_id(connection, database, table)
@@ -332,7 +379,7 @@ def start_removal(
         " WHERE table_id = ? AND write_id < ? AND state = ? LIMIT 1",
         (table_id, write_id, TxnState.OPEN.value),
     ).fetchone()
-    if reader is not None:
+    if reader is not None or tags.is_unconsidered(connection, table_id, considered, now):
         return False
     connection.execute(
         "INSERT INTO cleaned_history (table_id, partition_name, write_id) VALUES (?1, ?2, ?3)"

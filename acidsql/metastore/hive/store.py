@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -63,6 +63,7 @@ from acidsql.metastore.model import (
 )
 from acidsql.metastore.moments import Moment, TableVersion
 from acidsql.metastore.table_statistics import Statistics
+from acidsql.metastore.tags import Tag, tags_unsupported
 
 _CAPABILITIES = Capabilities(
     is_id_authority=True,
@@ -286,11 +287,31 @@ class HiveMetastore(CatalogStore):
         """See ``Metastore``; nobody tells what the server's cleaner has removed."""
 
     def start_removal(
-        self, database: str, table: str, partition: str | None, write_id: int
+        self,
+        database: str,
+        table: str,
+        partition: str | None,
+        write_id: int,
+        tags: Collection[int] = (),
     ) -> bool:
         """See ``Metastore``; nothing is recorded, and it may be removed."""
-        del database, table, partition, write_id
+        del database, table, partition, write_id, tags
         return True
+
+    def create_tag(
+        self, database: str, table: str, name: str, moment: Moment | None, retain: float | None
+    ) -> Tag:
+        del name, moment, retain
+        raise tags_unsupported(f"{database}.{table}")
+
+    def drop_tag(self, database: str, table: str, name: str) -> None:
+        del name
+        raise tags_unsupported(f"{database}.{table}")
+
+    def tags(self, database: str, table: str) -> tuple[Tag, ...]:
+        """See ``Metastore``; there are none."""
+        del database, table
+        return ()
 
     def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
         """See ``Metastore``; it is the version of that write id."""

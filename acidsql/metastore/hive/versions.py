@@ -14,14 +14,18 @@ from acidsql.metastore.moments import (
     BeforeWriteMoment,
     Moment,
     TableVersion,
+    TagMoment,
     TimeMoment,
     WriteIdMoment,
 )
+from acidsql.metastore.tags import tags_unsupported
 from acidsql.metastore.version_failures import version_not_found
 
 
 def find(server: Server, database: str, table: str, moment: Moment) -> TableVersion:
     """Find the version of a table (``Metastore.find_version``)."""
+    if isinstance(moment, TagMoment):
+        raise tags_unsupported(f"{database}.{table}")
     if not isinstance(moment, WriteIdMoment | BeforeWriteMoment):
         what = "times" if isinstance(moment, TimeMoment) else "the order"
         raise AcidAnalysisError(

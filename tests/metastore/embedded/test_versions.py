@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, Table
 from acidsql.metastore.moments import (
     BeforeTransactionMoment,
     TableVersion,
+    TagMoment,
     TimeMoment,
     TransactionMoment,
     WriteIdMoment,
@@ -138,3 +139,38 @@ def test_times_of_others_writes_are_not_known() -> None:
         ):
             with pytest.raises(AcidAnalysisError, match="HISTORY_NOT_AVAILABLE"):
                 store.find_version("default", "t", moment)
+
+
+def test_a_tag_that_a_cleaner_has_not_considered_holds_it_back() -> None:
+    now = [1000.0]
+    with opened(now) as store:
+        for _ in range(3):
+            txn_id = store.open_txn("ann", "host")
+            store.allocate_write_id(txn_id, "default", "t")
+            store.commit_txn(txn_id)
+        tag = store.create_tag("default", "t", "q", WriteIdMoment(write_id=1), 50.0)
+        assert (tag.name, tag.version.write_id, tag.created, tag.expires) == ("q", 1, 1000, 1050)
+        assert store.tags("default", "t") == (tag,)
+        assert not store.start_removal("default", "t", None, 2)
+        assert store.start_removal("default", "t", None, 2, [tag.tag_id])
+        reader = store.open_txn("ann", "host")
+        tagged = store.find_version("default", "t", TagMoment(name="q"))
+        assert tagged == store.find_version("default", "t", WriteIdMoment(write_id=1))
+        # It is there although directories were removed that other versions need.
+        assert store.hold_history(reader, "default", "t", tagged) == {}
+        second = store.find_version("default", "t", WriteIdMoment(write_id=2))
+        assert store.hold_history(reader, "default", "t", second) == {None: 2}
+        store.commit_txn(reader)
+        now[0] = 1050.0
+        reader = store.open_txn("ann", "host")
+        assert store.hold_history(reader, "default", "t", tagged) == {None: 2}
+        store.commit_txn(reader)
+        assert store.start_removal("default", "t", None, 3)
+        store.drop_tag("default", "t", "q")
+        with pytest.raises(AcidLookupError, match="TAG_NOT_FOUND"):
+            store.drop_tag("default", "t", "q")
+        newest = store.create_tag("default", "t", "q", None, None)
+        assert newest.tag_id > tag.tag_id
+        assert (newest.version.write_id, newest.expires) == (3, None)
+        with pytest.raises(AcidAnalysisError, match="TAG_ALREADY_EXISTS"):
+            store.create_tag("default", "t", "q", None, None)

@@ -1,0 +1,3 @@
+"""Look into the files of a table: what its directories and ORC files are, read by pyorc, as
+Hive's ``--orcfiledump`` does.
+"""

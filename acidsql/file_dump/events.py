@@ -1,0 +1,109 @@
+"""Rows and delete events of an ACID file, with their row ids."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+from acidsql.file_dump.finding import FoundFile
+from acidsql.format.bucket_codec import decode_bucket, decode_statement
+from acidsql.storage.pyorc_files import open_by_pyorc
+from acidsql.storage.readable_files import ReadableFiles
+
+# ``OrcRecordUpdater``: numbers of the operations.
+_OPERATIONS = {0: "insert", 1: "update", 2: "delete"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Event of an ACID file, or a row of a file that has no row ids.
+
+    Attributes:
+        operation: ``insert``, ``update`` (ACID v1) or ``delete``.
+        write_id: that wrote the row; None in a file without row ids.
+        bucket: bucket id of its bucket property.
+        statement: statement id of its bucket property.
+        row_id: number of the row; in a file without row ids, its position in the file.
+        current_write_id: that wrote the event.
+        row: its values as JSON; None of a delete event.
+    """
+
+    operation: str
+    write_id: int | None
+    bucket: int | None
+    statement: int | None
+    row_id: int
+    current_write_id: int | None
+    row: str | None
+
+
+def read_events(files: ReadableFiles, found: FoundFile, limit: int | None) -> Iterator[Event]:
+    """Read the events of a file, in their order.
+
+    Args:
+        files: the file system.
+        found: the file.
+        limit: number of events to read at most; None for all.
+
+    Raises:
+        AcidAnalysisError: PYORC_MISSING.
+        FormatError: FAILED_READ_FILE; INVALID_BUCKET_PROPERTY.
+    """
+    with open_by_pyorc(files, found.path, found.size) as reader:
+        is_acid = [name.lower() for name in reader.schema.fields][:1] == ["operation"]
+        for position, values in enumerate(islice(reader, limit)):
+            yield _event(values) if is_acid else _raw(values, position)
+
+
+def _event(values: dict[str, Any]) -> Event:
+    # Query-based compaction writes the names in lower case.
+    operation, write_id, bucket, row_id, current, row = values.values()
+    return Event(
+        operation=_OPERATIONS.get(operation, str(operation)),
+        write_id=write_id,
+        bucket=decode_bucket(bucket),
+        statement=decode_statement(bucket),
+        row_id=row_id,
+        current_write_id=current,
+        row=None if row is None else _json(row),
+    )
+
+
+def _raw(values: dict[str, Any], position: int) -> Event:
+    return Event(
+        operation="insert",
+        write_id=None,
+        bucket=None,
+        statement=None,
+        row_id=position,
+        current_write_id=None,
+        row=_json(values),
+    )
+
+
+def _json(row: dict[str, Any]) -> str:
+    return json.dumps(_plain(row), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: bytes in hexadecimal digits, decimals and what is no number as
+    texts, maps whose keys are no texts as pairs.
+    """
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: _plain(inner) for key, inner in value.items()}
+        return [[_plain(key), _plain(inner)] for key, inner in value.items()]
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value

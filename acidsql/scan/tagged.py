@@ -1,0 +1,60 @@
+"""Directories that tags keep: those that the versions which they name read."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+
+from acidsql.errors import AcidAnalysisError
+from acidsql.format.selection import without_later_compactions
+from acidsql.format.valid_lists import ValidTxnList
+from acidsql.metastore.model import Table
+from acidsql.metastore.tags import Tag
+from acidsql.scan.snapshot import state_of
+from acidsql.session.acid_session import AcidSession
+from acidsql.storage.readable_files import ReadableFiles
+
+logger = logging.getLogger(__name__)
+
+
+def live_tags(session: AcidSession, table: Table) -> tuple[Tag, ...]:
+    """Return the tags of a table that have not expired."""
+    now = time.time()
+    return tuple(
+        tag
+        for tag in session.metastore.tags(table.database, table.name)
+        if tag.expires is None or tag.expires > now
+    )
+
+
+def kept_names(
+    files: ReadableFiles,
+    location: str,
+    names: Sequence[str],
+    txns: ValidTxnList,
+    tags: Sequence[Tag],
+) -> frozenset[str]:
+    """Return the names of the directories and files of a partition that tags read.
+
+    What a tag reads is selected from what is there, so it stays the same when the rest is removed.
+
+    Args:
+        files: the file system.
+        location: of the partition.
+        names: that are there.
+        txns: transactions that are visible now.
+        tags: those that have not expired.
+    """
+    kept: set[str] = set()
+    for tag in tags:
+        own = without_later_compactions(names, tag.version.complete_up_to)
+        try:
+            state = state_of(files, location, own, tag.version.write_ids, txns)
+        except AcidAnalysisError as error:
+            # A base without which it cannot be read is gone, and not by a cleaner of ours.
+            logger.warning("tag %r keeps nothing in %s: %s", tag.name, location, error)
+            continue
+        kept.update(directory.name for directory in state.directories)
+        kept.update(state.originals)
+    return frozenset(kept)
