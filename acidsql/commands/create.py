@@ -106,11 +106,11 @@ def create_like(session: AcidSession, statement: CreateTableLike) -> DataFrame |
             raise _unsupported("LIKE", "the other table is not transactional: name the columns")
         return None
     refuse_in_transaction(session, "CREATE TABLE")
+    for clause in statement.unsupported:
+        raise _unsupported(clause, "leave the clause out")
     name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
     if name is None:
         return result.nothing(session.spark)
-    for clause in statement.unsupported:
-        raise _unsupported(clause, "leave the clause out")
     words = (statement.stored_as or statement.using or "").lower()
     if words and _FORMATS.get(words) is not source.file_format:
         raise _unsupported(

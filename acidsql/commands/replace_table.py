@@ -28,6 +28,7 @@ from acidsql.planning.name_resolution import qualified
 from acidsql.planning.statement import StatementSnapshot, latest_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.constraints import Constraint
+from acidsql.syntax.lexer import quote
 from acidsql.syntax.statements import CreateTable
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.write_intent import insert_intent, replace_intent
@@ -87,8 +88,9 @@ def planned(
     query.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.REPLACE_LOCATION, UNSUPPORTED_FEATURE.REPLACE_LAYOUT;
-            as of CREATE TABLE.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.REPLACE_LOCATION,
+            UNSUPPORTED_FEATURE.REPLACE_LAYOUT, UNSUPPORTED_FEATURE.REPLACE_TAGGED; as of CREATE
+            TABLE.
     """
     rows: DataFrame | None = None
     constraints: tuple[Constraint, ...] = ()
@@ -177,10 +179,18 @@ def _check_location(session: AcidSession, statement: CreateTable, old: Table) ->
 
 def _check_layout(session: AcidSession, old: Table, new: Table) -> None:
     """Refuse other columns and another layout where no commit can make them visible together with
-    the rows.
+    the rows, and where a tag keeps the old directories.
     """
     metastore = session.metastore
     if metastore.capabilities.replaces_tables:
+        tags = () if keeps_layout(old, new) else metastore.tags(old.database, old.name)
+        if tags:
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.REPLACE_TAGGED",
+                f"{old.full_name} cannot be replaced by a table with other columns, partitions, "
+                f"buckets or files, because its tag {tags[0].name} keeps the old ones: "
+                f"ALTER TABLE {old.full_name} DROP TAG {quote(tags[0].name)} first",
+            )
         return
     if keeps_layout(old, new) and len(old.columns) == len(new.columns):
         return

@@ -25,6 +25,8 @@ _SETUP = (
     "CREATE TABLE bad_parts (v int) PARTITIONED BY (p int, q string) STORED AS ORC "
     "TBLPROPERTIES ('transactional'='true')",
     "INSERT INTO bad_parts VALUES (1, 1, 'a'), (2, 2, 'b')",
+    f"CREATE TABLE bad_tagged (id int) {ACID}",
+    "ALTER TABLE bad_tagged CREATE TAG first",
     "CREATE TABLE bad_buckets (id int, a array<int>) CLUSTERED BY (id) INTO 2 BUCKETS "
     "STORED AS ORC TBLPROPERTIES ('transactional'='true')",
     "CREATE TABLE bad_only (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
@@ -42,6 +44,7 @@ _TEARDOWN = (
     "DROP TABLE bad_buckets",
     "DROP TABLE bad_only",
     "DROP TABLE bad_checked",
+    "DROP TABLE bad_tagged",
     "DROP TABLE bad_parts",
     "DROP TABLE bad",
 )

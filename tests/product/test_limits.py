@@ -201,6 +201,9 @@ _LIMITS = {
             "ALTER TABLE bad CONCATENATE",
         )
     ),
+    "`CREATE OR REPLACE TABLE` with other columns or another layout, of a table that has tags": (
+        _features(REPLACE_TAGGED="CREATE OR REPLACE TABLE bad_tagged (other int) USING acidsql")
+    ),
     "`FIRST`, `AFTER`: columns have their positions in files": _features(
         COLUMN_POSITION=(
             "ALTER TABLE bad ADD COLUMNS (x int FIRST)",
