@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from acidsql.arrow_reader.partition_values import scalar_of
+from acidsql.arrow_reader.partition_values import null_of, scalar_of
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import folded
 from acidsql.metastore.model import Column, Table
@@ -97,9 +97,7 @@ def columns_of(table: Table) -> TableColumns:
         positions={column.name: i for i, column in enumerate(table.columns)},
         types=types,
         initial=tuple(
-            pa.scalar(None, kind.arrow)
-            if column.initial is None
-            else scalar_of(column.initial, kind)
+            null_of(kind) if column.initial is None else scalar_of(column.initial, kind)
             for column, kind in zip(table.columns, types, strict=True)
         ),
         partition_names=tuple(column.name for column in table.partition_columns),

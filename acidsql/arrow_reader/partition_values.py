@@ -32,7 +32,7 @@ def partition_scalars(
 
 def _scalar(table: Table, values: Sequence[str], text: str, kind: ColumnType) -> pa.Scalar:
     if text == DEFAULT_PARTITION:
-        return pa.scalar(None, kind.arrow)
+        return null_of(kind)
     try:
         return scalar_of(text, kind)
     except (ValueError, OverflowError, pa.ArrowException) as error:
@@ -42,6 +42,11 @@ def _scalar(table: Table, values: Sequence[str], text: str, kind: ColumnType) ->
             f"a column of type {kind.text}: {error or 'it is none'}; read the table with "
             "acidsql.table",
         ) from error
+
+
+def null_of(kind: ColumnType) -> pa.Scalar:
+    """Return NULL of a type; of a timestamp ``pa.scalar`` would import pandas for it."""
+    return pa.nulls(1, kind.arrow)[0]
 
 
 def scalar_of(text: str, kind: ColumnType) -> pa.Scalar:

@@ -156,7 +156,6 @@ def _check_rows(transaction: WriteTransaction, constraint: Constraint) -> None:
         {
             "expression": constraint.expression or "",
             "tableName": quoted_name([table.database, table.name]),
-            "values": values,
         },
     )
 

@@ -163,7 +163,8 @@ def test_statements_have_help(console: Console, capsys: pytest.CaptureFixture[st
 
     assert shown("").startswith("ABORT COMPACTIONS, ABORT TRANSACTIONS, ALTER DATABASE,")
     assert shown("merge;").startswith(
-        "MERGE\nMERGE INTO name [[AS] alias] USING source [[AS] alias] ON condition\nWHEN MATCHED"
+        "MERGE\nMERGE [WITH SCHEMA EVOLUTION] INTO name [[AS] alias] USING source "
+        "[[AS] alias] ON condition\nWHEN MATCHED"
     )
     assert "\nDELETE FROM name [[AS] alias] [WHERE condition]\n" in shown("delete")
     assert "COMPACT 'minor' | 'major'" in shown("compact")

@@ -40,7 +40,7 @@ def completions(name: str, argument: str) -> list[str] | None:
         ("\\d", "p", ["Pet"]),
         ("\\d+", "", ["Pet", "owner"]),
         ("\\c", "s", ["shop"]),
-        ("\\h", "mer", ["MERGE INTO"]),
+        ("\\h", "mer", ["MERGE"]),
         ("\\h", "describe h", ["DESCRIBE HEALTH", "DESCRIBE HISTORY"]),
         ("\\f", "by-", ["by-day", "by-month"]),
         ("\\fd", "x", ["x"]),
