@@ -2,8 +2,8 @@
 
 A range id says in which of some ranges of about the same number of rows a value is; the ranges come
 from a sample of the rows, so that they are as even for skewed values. Rows that are close in one of
-the columns are then close in the file, whichever column it is (Delta Lake: ``range_partition_id``,
-``HilbertClustering``).
+the columns are then close in the file, whichever column it is (as Delta Lake's
+"Hilbert clustering" has it).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def zorder_columns(order_by: str) -> tuple[str, ...] | None:
 
 
 def property_columns(text: str) -> tuple[str, ...]:
-    """Return the names in the table property ``acidsql.zorder.columns``.
+    """Return the names in the table property of clustering (``ZORDER_PROPERTY``).
 
     >>> property_columns("a, b")
     ('a', 'b')

@@ -36,7 +36,7 @@ def open_by_pyorc(
     *,
     as_dicts: bool = True,
 ) -> Iterator[Any]:
-    """Open a file in the block, as a ``pyorc.Reader``.
+    """Open a file in the block, as a reader of pyorc.
 
     Dates and timestamps are texts, so that those which Python has no values for are read too.
 
