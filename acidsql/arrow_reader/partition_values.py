@@ -45,7 +45,7 @@ def _scalar(table: Table, values: Sequence[str], text: str, kind: ColumnType) ->
 
 
 def null_of(kind: ColumnType) -> pa.Scalar:
-    """Return NULL of a type; of a timestamp ``pa.scalar`` would import pandas for it."""
+    """Return NULL of a type. Arrow's own constructor would import pandas for a timestamp."""
     return pa.nulls(1, kind.arrow)[0]
 
 

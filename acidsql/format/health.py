@@ -65,8 +65,8 @@ class Health:
         uncleaned: number of compactions that are done, and whose old directories are still there.
         held_back: number of those that wait for the oldest transaction.
         failure: error of the newest compaction, if it failed.
-        point_read_shares: of each clustering column (``ZORDER_PROPERTY``) the share of row groups that
-            a condition on one value reads, by their statistics.
+        point_read_shares: of each clustering column (``ZORDER_PROPERTY``) the share of row
+            groups that a condition on one value reads, by their statistics.
         advice: what to do, in one sentence each; empty if all is well.
     """
 
