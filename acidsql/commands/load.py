@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType, TimestampNTZType
 
 from acidsql.commands import result
+from acidsql.commands.events import write_schema_of
+from acidsql.commands.insert import insert_counts, publish_empty, write_query
 from acidsql.commands.partitions import full_values
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.commands.type_widening import convertible
@@ -21,13 +23,17 @@ from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.directories import is_acid_file
+from acidsql.scan.relation import projected
 from acidsql.schema.columns import data_schema, has_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileVersion, child
+from acidsql.storage.relation import Reading, file_relation
+from acidsql.storage.splits import DataFile, FileKind
 from acidsql.storage.tails import read_tail
+from acidsql.syntax.lexer import quote
 from acidsql.syntax.statements import LoadData
 from acidsql.transactions.write_intent import insert_intent
-from acidsql.transactions.write_transaction import write_transaction
+from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 
 # TIMESTAMP_NTZ in the text of a type; a field of that name stands before a colon.
 _LOCAL_TIME = re.compile(r"(?:^|(?<=[<:,]))timestamp_ntz(?=[,>]|$)")
@@ -39,15 +45,11 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
     """Run LOAD DATA: put files into a delta, or with OVERWRITE into a base.
 
     They are copied, or on a local disk linked, and deleted after the commit unless they are LOCAL.
-    A load that fails at any point leaves them where they are.
+    Where their rows have to be looked at, because of buckets, CHECK constraints or generated
+    columns, these are written anew. A load that fails at any point leaves the files where they are.
     """
-    if table.num_buckets:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.LOAD_DATA_INTO_BUCKETS",
-            f"{table.full_name} is bucketed, and a file may have rows of several buckets: "
-            "read them with Spark and INSERT INTO it",
-        )
-    refuse_checks(table, "LOAD DATA")
+    if table.insert_only:
+        refuse_checks(table, "LOAD DATA")
     values = _partition(session, table, statement)
     sources = _sources(session, statement)
     rows = check_files(session, table, sources)
@@ -59,6 +61,8 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
         versions = [(source, session.files.version(source)) for source in sources]
         if not statement.local:
             transaction.changes.append(_delete(versions))
+        if table.num_buckets or table.enforced_constraints or table.generated_columns:
+            return _load_rows(transaction, versions, values)
         write_id = transaction.write_id
         name = base_name(write_id) if overwrite else delta_name(write_id, write_id, 0)
         # A LOCAL source stays, and what becomes of it must not change the table.
@@ -74,6 +78,44 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
             size=sum(sizes),
         )
         transaction.commit([(intent.operation, [values])], counts)
+    return result.nothing(session.spark)
+
+
+def _load_rows(
+    transaction: WriteTransaction,
+    sources: Sequence[tuple[str, FileVersion | None]],
+    values: tuple[str, ...],
+) -> DataFrame:
+    """Insert the rows of files, and commit.
+
+    Args:
+        sources: the files, as they were before they are read.
+        values: of the partition.
+    """
+    session, table = transaction.session, transaction.table
+    files = [
+        DataFile(
+            kind=FileKind.PLAIN,
+            path=path,
+            length=version.size,
+            columns=len(table.columns),
+            ordinal=0,
+        )
+        for path, version in sources
+        if version is not None
+    ]
+    size = sum(file.length for file in files)
+    zone, statistics = session.time_zone, (max(1, size), -1)
+    relation, _ = file_relation(
+        session.spark, table, [values], files, Reading(), zone=zone, statistics=statistics
+    )
+    rows = projected(session.spark, table, relation).frame()
+    every = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
+    outcome = write_query(transaction, write_schema_of(session, table), rows.select(*every), values)
+    overwrite = transaction.intent.overwrite
+    changes = publish_empty(transaction, outcome, {values} if overwrite else set())
+    inserted = outcome.events(deletes=False)
+    transaction.commit(changes, insert_counts(inserted, overwrite=overwrite))
     return result.nothing(session.spark)
 
 

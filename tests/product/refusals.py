@@ -31,8 +31,8 @@ _SETUP = (
     "STORED AS ORC TBLPROPERTIES ('transactional'='true')",
     "CREATE TABLE bad_only (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
     "'transactional_properties'='insert_only')",
-    "CREATE TABLE bad_checked (id int CHECK (id > 0)) STORED AS ORC "
-    "TBLPROPERTIES ('transactional'='true')",
+    "CREATE TABLE bad_checked (id int CHECK (id > 0)) STORED AS ORC TBLPROPERTIES "
+    "('transactional'='true', 'transactional_properties'='insert_only')",
     "CREATE TABLE bad_plain (id int) USING parquet",
     "CREATE VIEW bad_view AS SELECT * FROM bad",
     "CREATE TEMPORARY VIEW bad_source AS SELECT * FROM VALUES (1, 'x'), (9, 'y') AS s(id, v)",

@@ -149,9 +149,8 @@ _LIMITS = {
             "(id int, v string, n decimal(5,2), b tinyint, CHECK (id > 0))",
         )
     ),
-    "`LOAD DATA`, and `IMPORT`, into a table with a CHECK or a generated column": _features(
-        CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"
-    ),
+    "`IMPORT` into a table with a CHECK or a generated column; `LOAD DATA` into an insert-only "
+    "one": _features(CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"),
     "identity columns": _features(
         IDENTITY_COLUMN=_create("", "(id int, d bigint GENERATED ALWAYS AS IDENTITY)")
     ),
@@ -241,9 +240,6 @@ _LIMITS = {
             "ALTER TABLE bad SET TBLPROPERTIES ('bucketing_version'='1')",
             "ALTER TABLE bad UNSET TBLPROPERTIES ('transactional')",
         )
-    ),
-    "`LOAD DATA` into a bucketed table": _features(
-        LOAD_DATA_INTO_BUCKETS="LOAD DATA INPATH '{files}' INTO TABLE bad_buckets"
     ),
     "`ANALYZE TABLE … FOR COLUMNS` of arrays, maps, structs; of partition columns": _features(
         ANALYZE_UNSUPPORTED_COLUMN_TYPE=(

@@ -183,3 +183,29 @@ def test_local_times_are_those_of_hive_and_not_the_numbers_of_spark(
     assert lab.sql(f"SELECT id, CAST(n AS STRING) FROM {t}") == [(1, "2024-03-31 02:30:01")]
     with pytest.raises(AcidAnalysisError, match="UNSUPPORTED_DATATYPE"):
         lab.sql(f"EXPORT TABLE {t} TO '{tmp_path}/export'")
+
+
+@pytest.mark.parametrize("overwrite", ["", "OVERWRITE "])
+def test_rows_go_to_their_buckets_and_are_checked(lab: Lab, tmp_path: Path, overwrite: str) -> None:
+    t = lab.create(
+        "id int, s string, CONSTRAINT positive CHECK (id > p)",
+        partitioned="p int",
+        clustered="(id) INTO 3 BUCKETS",
+    )
+    lab.insert(t, "(9, 'old', 1), (8, 'other', 2)")
+    orc(lab, tmp_path / "good", "(2, 'x'), (3, 'y'), (4, 'z')", "(5, CAST(NULL AS STRING))")
+    orc(lab, tmp_path / "bad", "(1, 'x')")
+    load = "LOAD DATA INPATH '{}' {}INTO TABLE {} PARTITION (p = 1)"
+    assert condition(lab, load.format(tmp_path / "bad", overwrite, t)) == (
+        "CHECK_CONSTRAINT_VIOLATION"
+    )
+    assert sorted(lab.rows(t)) == [(8, "other", 2), (9, "old", 1)]
+    assert list((tmp_path / "bad").glob("*.orc"))
+    lab.sql(load.format(tmp_path / "good", overwrite, t))
+    loaded = [(2, "x", 1), (3, "y", 1), (4, "z", 1), (5, None, 1)]
+    kept = [(8, "other", 2), *([] if overwrite else [(9, "old", 1)])]
+    assert sorted(lab.rows(t)) == [*loaded, *kept]
+    assert not list((tmp_path / "good").glob("*.orc"))
+    assert lab.sql(f"CHECK TABLE {t} FULL") == []  # that rows are in their buckets, too
+    lab.sql(f"UPDATE {t} SET s = 'u' WHERE id = 2")
+    assert lab.sql(f"SELECT s FROM {t} WHERE id = 2") == [("u",)]
