@@ -17,5 +17,5 @@ def not_expired(expires: int) -> str:
         "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "
         "spark.acidsql.snapshot.maxAge: run the statement again"
     )
-    late = f"unix_micros(CAST('now' AS TIMESTAMP)) > {expires}L"
+    late = f"unix_micros(CAST('now' AS TIMESTAMP_LTZ)) > {expires}L"
     return f"IF({late}, to_binary('{message}', 'hex') IS NULL, true)"

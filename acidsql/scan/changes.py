@@ -336,7 +336,7 @@ def _time_sql(times: Mapping[int, int]) -> str:
     array, since the write ids of a table are dense.
     """
     if not times:
-        return "CAST(NULL AS TIMESTAMP)"
+        return "CAST(NULL AS TIMESTAMP_LTZ)"
     least, greatest = min(times), max(times)
     listed = json.dumps([times.get(w) for w in range(least, greatest + 1)])
     known = f"from_json('{listed}', 'array<bigint>')"
