@@ -32,6 +32,7 @@ nitpick_ignore_regex = [
     ("py:class", r"DataFrame|SparkSession|Column|Mapping|Sequence|Any"),
     ("py:exc", r"\w+Error"),
     ("py:class", r"acidsql\.table_builders\.Made"),  # a type variable
+    ("py:class", r"acidsql\.errors\.FormatError"),  # among the exceptions, as acidsql.FormatError
 ]
 
 

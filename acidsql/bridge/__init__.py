@@ -181,6 +181,7 @@ from acidsql.bridge.row_level import (
     delete_rows,
     required_rows_query,
     update_rows,
+    updated_columns,
 )
 from acidsql.bridge.rows import (
     arrow_table,
@@ -489,6 +490,7 @@ __all__ = [
     "type_sql",
     "unqualified_functions",
     "update_rows",
+    "updated_columns",
     "verbatim",
     "warn_if_untried",
     "with_attributes",

@@ -131,12 +131,20 @@ def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]
     return frame_of(spark, with_columns(spark, logical_plan(first), [], values))
 
 
-def assigned_columns(spark: SparkSession, assignments: JavaObject) -> frozenset[int]:
+def updated_columns(spark: SparkSession, plan: LogicalPlan) -> frozenset[int]:
+    """Return the positions of the columns that an analysed ``UpdateTable`` assigns to."""
+    return assigned_columns(spark, plan.assignments())
+
+
+def assigned_columns(spark: SparkSession, assignments: JavaObject | None) -> frozenset[int]:
     """Return the positions of the assignments that are to something else than the column itself.
 
     Args:
-        assignments: Scala ``Seq`` with one per column of the table, then others.
+        assignments: Scala ``Seq`` with one per column of the table, then others; None: there are
+            none.
     """
+    if assignments is None:
+        return frozenset()
     return frozenset(json.loads(jvm_planning(spark).assigned(assignments).text()))
 
 

@@ -121,7 +121,7 @@ def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
         bridge.update_rows(spark, plan, dict(zip(columns, values, strict=True)))
     )
     event = events.update_event(shape, 0, ROW_ID_COLUMN, shape.current_parts(), values, bucket)
-    assigned = bridge.assigned_columns(spark, plan.assignments())
+    assigned = bridge.updated_columns(spark, plan) if shape.table.generated_columns else None
     stored = shape.stored(rows, values, bucket, assigned=assigned)
     return bridge.select(stored, *named_sql(event))
 
