@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import AnalysisException
 
-import acidsql
 from tests.product.conditions import condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.product.conftest import Lab
 
@@ -29,13 +28,14 @@ def table(lab: Lab) -> Iterator[str]:
     lab.spark.catalog.dropGlobalTempView("big")
 
 
-def test_all_sessions_see_what_is_there_now(lab: Lab, table: str) -> None:
-    other = lab.spark.newSession()
+def test_all_sessions_see_what_is_there_now(
+    lab: Lab, new_lab: Callable[..., Lab], table: str
+) -> None:
+    other = new_lab()
     assert lab.sql("SELECT * FROM global_temp.big") == [(2, "b")]
     lab.sql(f"INSERT INTO {table} VALUES (3, 'c')")
-    for spark in (lab.spark, other):
-        rows = acidsql.sql(spark, "SELECT global_temp.big.n FROM global_temp.BIG ORDER BY n")
-        assert [tuple(row) for row in rows.collect()] == [(2,), (3,)]
+    for own in (lab, other):
+        assert own.sql("SELECT global_temp.big.n FROM global_temp.BIG ORDER BY n") == [(2,), (3,)]
     lab.sql(
         f"MERGE INTO {table} USING global_temp.big AS s ON {table}.id = s.n "
         "WHEN MATCHED THEN DELETE"
