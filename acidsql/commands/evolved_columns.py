@@ -47,11 +47,8 @@ def grown(table: StructType, source: StructType) -> StructType:
     >>> grown(StructType([a]), StructType([b, a])).simpleString()
     'struct<a:int,b:bigint>'
     """
-    given = {folded(field.name): field for field in source.fields}
-    kept = [_column(f, given.get(folded(f.name))) for f in table.fields]
-    names = {folded(field.name) for field in table.fields}
-    added = [f for f in source.fields if folded(f.name) not in names]
-    return StructType([*kept, *added])
+    kept = [_column(f, g) for f, g in _pairs(table, source, by_name=True)]
+    return StructType([*kept, *_added(table, source, by_name=True)])
 
 
 def paired(table: StructType, source: StructType) -> StructType:
@@ -61,10 +58,8 @@ def paired(table: StructType, source: StructType) -> StructType:
     >>> paired(StructType([a]), StructType([b, b])).simpleString()
     'struct<a:bigint,b:bigint>'
     """
-    given: list[StructField | None] = list(source.fields[: len(table.fields)])
-    given += [None] * (len(table.fields) - len(given))
-    kept = [_column(f, g, by_name=False) for f, g in zip(table.fields, given, strict=True)]
-    return StructType([*kept, *source.fields[len(table.fields) :]])
+    kept = [_column(f, g, by_name=False) for f, g in _pairs(table, source, by_name=False)]
+    return StructType([*kept, *_added(table, source, by_name=False)])
 
 
 def part_of(schema: StructType, path: Sequence[str]) -> StructType | None:
@@ -191,11 +186,7 @@ def _with_fields(old: DataType, given: DataType, *, by_name: bool) -> DataType:
             )
             for f, g in pairs
         ]
-        added = given.fields[len(old.fields) :]
-        if by_name:
-            names = {folded(f.name) for f in old.fields}
-            added = [f for f in given.fields if folded(f.name) not in names]
-        return StructType([*kept, *added])
+        return StructType([*kept, *_added(old, given, by_name=by_name)])
     if isinstance(old, ArrayType) and isinstance(given, ArrayType):
         element = _with_fields(old.elementType, given.elementType, by_name=by_name)
         return ArrayType(element, old.containsNull)
@@ -217,3 +208,11 @@ def _pairs(
     others: list[StructField | None] = list(given.fields[: len(old.fields)])
     others += [None] * (len(old.fields) - len(others))
     return list(zip(old.fields, others, strict=True))
+
+
+def _added(old: StructType, given: StructType, *, by_name: bool) -> list[StructField]:
+    """Return the fields that one struct has and the other has not."""
+    if not by_name:
+        return list(given.fields[len(old.fields) :])
+    names = {folded(f.name) for f in old.fields}
+    return [f for f in given.fields if folded(f.name) not in names]
