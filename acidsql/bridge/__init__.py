@@ -16,7 +16,6 @@ from acidsql.bridge.acid_tables import (
     DeletedRows,
     Planner,
     acid_relation,
-    reckons_costs,
     split_settings,
 )
 from acidsql.bridge.analysis_errors import naming_table, without_plans
@@ -443,7 +442,6 @@ __all__ = [
     "read_bytes",
     "rebalance",
     "rebound",
-    "reckons_costs",
     "redacted",
     "references",
     "refers_only_to",

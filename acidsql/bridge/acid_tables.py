@@ -36,6 +36,8 @@ returns what the reader's class ``Splits`` decodes. It may be called in any thre
 
 # Request for the number of rows.
 _COUNT = "count"
+# Request for the statistics of columns.
+_ANALYZED = "analyzed"
 
 
 class DeletedRows(IntEnum):
@@ -94,7 +96,8 @@ class AcidTable:
         zone: time zone of the session.
         deleted_rows: what becomes of deleted rows.
         is_whole: whether all rows of the files count, so that their statistics tell of them.
-        analyzed: what ANALYZE TABLE has computed of columns, for Spark's cost-based optimiser.
+        analyzed: returns what ANALYZE TABLE has computed of columns, for Spark's cost-based
+            optimiser.
     """
 
     name: str
@@ -111,7 +114,7 @@ class AcidTable:
     counter: Callable[[], int | None] | None = None
     deleted_rows: DeletedRows = DeletedRows.HIDDEN
     is_whole: bool = False
-    analyzed: tuple[AnalyzedColumn, ...] = ()
+    analyzed: Callable[[], Sequence[AnalyzedColumn]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +175,6 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     if table.partition_schema.fields:
         with active(spark):
             made.setPartitions(table.partitions)
-    if table.analyzed:
-        made.setAnalyzed("\0".join(text for column in table.analyzed for text in column))
     if table.initial is not None:
         with active(spark):
             made.setInitial(table.initial)
@@ -184,7 +185,7 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
 
 def _planning(table: AcidTable) -> object:
     """Return what the JVM calls to have the files of a query planned, or its rows counted."""
-    planner, counter = table.planner, table.counter
+    planner, counter, analyzed = table.planner, table.counter, table.analyzed
 
     class Planning:
         __slots__ = ()
@@ -193,6 +194,8 @@ def _planning(table: AcidTable) -> object:
             if request == _COUNT:
                 rows = None if counter is None else counter()
                 return struct.pack(">q", -1 if rows is None else rows)
+            if request == _ANALYZED:
+                return "\0".join(text for column in analyzed() for text in column).encode()
             kept = None if request == "all" else [int(ordinal) for ordinal in request.split()]
             return planner(kept)
 
@@ -200,9 +203,3 @@ def _planning(table: AcidTable) -> object:
             implements = ("java.util.function.Function",)
 
     return Planning()
-
-
-def reckons_costs(spark: SparkSession) -> bool:
-    """Return whether Spark's optimiser is to use the statistics of columns."""
-    settings = session_state(spark).conf()
-    return bool(settings.cboEnabled() or settings.planStatsEnabled())

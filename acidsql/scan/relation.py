@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -69,7 +70,7 @@ def row_relation(
         replace(
             reading,
             keeps_deletes=not record.reads_deletes,
-            analyzed=analyzed_columns(session, snapshot.table),
+            analyzed=partial(analyzed_columns, session, snapshot.table),
         ),
         statistics=(max(1, round(size)), max(1, round(size * known.rows_per_byte))),
     )

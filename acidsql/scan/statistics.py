@@ -69,13 +69,11 @@ def statistics_of(
 
 
 def analyzed_columns(session: AcidSession, table: Table) -> tuple[bridge.AnalyzedColumn, ...]:
-    """Return the statistics of a table's columns, if Spark's optimiser is to use them.
+    """Return the statistics of a table's columns for Spark's optimiser.
 
     As those of Spark's own tables they are what ANALYZE TABLE found the last time, whatever was
     written since.
     """
-    if not bridge.reckons_costs(session.spark):
-        return ()
     names = {column.stored_name: column for column in (*table.columns, *table.partition_columns)}
     known = session.metastore.statistics(table, None, tuple(names))
     return tuple(

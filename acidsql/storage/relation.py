@@ -82,7 +82,7 @@ class Reading:
     keeps_deletes: bool = True
     counter: Callable[[], int | None] | None = None
     zone: str | None = None
-    analyzed: tuple[bridge.AnalyzedColumn, ...] = ()
+    analyzed: Callable[[], Sequence[bridge.AnalyzedColumn]] = tuple
 
 
 def file_relation(

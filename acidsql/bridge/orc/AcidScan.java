@@ -141,9 +141,10 @@ final class AcidScan
     long whole = ROW_OVERHEAD + table.schema().defaultSize();
     long read = ROW_OVERHEAD;
     final Map columns = new HashMap();
+    Map analyzed = table.analyzed();
     StructField[] fields = required.fields();
     for (int i = 0; i < fields.length; i++) {
-      AnalyzedColumn known = (AnalyzedColumn) table.analyzed.get(fields[i].name());
+      AnalyzedColumn known = (AnalyzedColumn) analyzed.get(fields[i].name());
       read += known == null ? fields[i].dataType().defaultSize() : known.bytesOfRow();
       if (known != null) {
         columns.put(FieldReference.column(fields[i].name()), known);

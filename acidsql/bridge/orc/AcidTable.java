@@ -3,6 +3,7 @@ package acidsql.orc;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
@@ -21,6 +22,7 @@ import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StringType;
@@ -66,7 +68,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   final int batchRows;
   final int deletedRows; // HIDDEN, SHOWN or ALONE
   final boolean isWhole; // whether all rows of the files count
-  final Map analyzed = new HashMap(); // AnalyzedColumn by name
+  private Map analyzed; // null until Python was asked
   private final String name;
   private final String key;
   private final StructType schema;
@@ -179,16 +181,24 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   }
 
   /**
-   * Sets what ANALYZE TABLE has computed of columns.
-   *
-   * @param texts of each column those of AnalyzedColumn, separated by NUL
+   * Returns what ANALYZE TABLE has computed of columns, as AnalyzedColumn by name. Python is asked
+   * for it once, if Spark's optimiser is to use it.
    */
-  public void setAnalyzed(String texts) {
-    String[] all = texts.split("\0", -1);
-    for (int i = 0; i + AnalyzedColumn.TEXTS <= all.length; i += AnalyzedColumn.TEXTS) {
-      String[] own = (String[]) Arrays.copyOfRange(all, i, i + AnalyzedColumn.TEXTS);
-      analyzed.put(own[0], new AnalyzedColumn(own, schema.apply(own[0]).dataType()));
+  synchronized Map analyzed() {
+    if (analyzed == null) {
+      SQLConf settings = SQLConf.get();
+      if (!settings.cboEnabled() && !settings.planStatsEnabled()) {
+        return Collections.EMPTY_MAP;
+      }
+      Map found = new HashMap();
+      String[] all = new String(ask("analyzed"), StandardCharsets.UTF_8).split("\0", -1);
+      for (int i = 0; i + AnalyzedColumn.TEXTS <= all.length; i += AnalyzedColumn.TEXTS) {
+        String[] own = (String[]) Arrays.copyOfRange(all, i, i + AnalyzedColumn.TEXTS);
+        found.put(own[0], new AnalyzedColumn(own, schema.apply(own[0]).dataType()));
+      }
+      analyzed = found;
     }
+    return analyzed;
   }
 
   private Object typed(UTF8String text, DataType type) {
