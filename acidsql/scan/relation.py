@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -70,7 +71,8 @@ def row_relation(
         replace(
             reading,
             keeps_deletes=not record.reads_deletes,
-            analyzed=partial(analyzed_columns, session, snapshot.table),
+            # A plan must not keep the session, which ends when nobody reaches it.
+            analyzed=partial(analyzed_columns, weakref.ref(session), snapshot.table),
         ),
         statistics=(max(1, round(size)), max(1, round(size * known.rows_per_byte))),
     )

@@ -5,6 +5,7 @@ ANALYZE TABLE has computed of columns.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,14 +69,19 @@ def statistics_of(
     )
 
 
-def analyzed_columns(session: AcidSession, table: Table) -> tuple[bridge.AnalyzedColumn, ...]:
+def analyzed_columns(
+    session: weakref.ref[AcidSession], table: Table
+) -> tuple[bridge.AnalyzedColumn, ...]:
     """Return the statistics of a table's columns for Spark's optimiser.
 
-    As those of Spark's own tables they are what ANALYZE TABLE found the last time, whatever was
-    written since.
+    As those of Spark's own tables they are what ANALYZE TABLE computed the last time, whatever was
+    written since. A plan that outlives its session has none.
     """
+    open_session = session()
+    if open_session is None:
+        return ()
     names = {column.stored_name: column for column in (*table.columns, *table.partition_columns)}
-    known = session.metastore.statistics(table, None, tuple(names))
+    known = open_session.metastore.statistics(table, None, tuple(names))
     return tuple(
         bridge.AnalyzedColumn(
             name=names[column.name].name,
