@@ -44,19 +44,24 @@ def jar_of(classes: Mapping[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def kept_jar(key: str, make: Callable[[], Mapping[str, bytes]], cache: Path, scratch: Path) -> Path:
+def kept_jar(
+    key: str,
+    make: Callable[[], Mapping[str, bytes]],
+    cache: Path,
+    scratch: Callable[[], Path],
+) -> Path:
     """Return the jar of some classes, which is made if the cache has none that is whole.
 
     Args:
         key: ``digest_of`` what they are compiled from.
         make: compiles them; see ``jar_of``.
         cache: directory for the jars of this user, made if it is not there.
-        scratch: directory of this process, which takes the jar where no cache can be written.
+        scratch: returns a directory of this process, which takes the jar where no cache can be
+            written.
     """
-    for place in (cache, scratch):
-        found = _whole_jar(key, place)
-        if found is not None:
-            return found
+    found = _whole_jar(key, cache) or _whole_jar(key, scratch())
+    if found is not None:
+        return found
     jar = jar_of(make())
     name = f"{key}-{_digest(jar)}.jar"
     try:
@@ -65,7 +70,7 @@ def kept_jar(key: str, make: Callable[[], Mapping[str, bytes]], cache: Path, scr
             return _write(cache, name, jar)
     except OSError:
         pass  # a read-only home, a full disk: the next session compiles again
-    return _write(scratch, name, jar)
+    return _write(scratch(), name, jar)
 
 
 def _whole_jar(key: str, place: Path) -> Path | None:

@@ -6,12 +6,9 @@ release of Spark and of Java is kept in the user's cache directory (``class_jars
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from weakref import finalize
 
 from platformdirs import user_cache_path
 from py4j.protocol import Py4JJavaError
@@ -104,27 +101,23 @@ def compiled_jar(
         digest_of([*_versions(spark), *flat, *others]),
         lambda: _compile(spark, texts, parent),
         user_cache_path("acidsql") / "classes",
-        scratch_directory(spark),
+        partial(scratch_directory, spark),
     )
 
 
 def scratch_directory(spark: SparkSession) -> Path:
-    """Return a directory of this process, which is removed when it ends."""
-    gateway = spark.sparkContext._gateway
-    cache = JvmCache.of(gateway)
+    """Return a directory that Spark makes for this user alone, and removes when its JVM ends."""
+    context = spark.sparkContext
+    cache = JvmCache.of(context._gateway)
     with cache.mutex:
         if _SCRATCH not in cache.objects:
-            made = Path(tempfile.mkdtemp(prefix="acidsql-classes-"))
-            finalize(gateway, _remove, made, os.getpid())
+            files = jvm_class(spark, _UTILS)
+            above = files.getLocalDir(context._jsc.sc().conf())
+            made = Path(str(files.createTempDir(above, "acidsql-classes").getAbsolutePath()))
+            made.chmod(0o700)  # Spark leaves the mode to the umask
             cache.objects[_SCRATCH] = made
         found: Path = cache.objects[_SCRATCH]
         return found
-
-
-def _remove(directory: Path, process: int) -> None:
-    """Remove a directory, unless a process does so that was forked from the one that made it."""
-    if os.getpid() == process:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _versions(spark: SparkSession) -> Sequence[str]:
