@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Protocol
@@ -18,6 +19,9 @@ from acidsql.format.paths import child
 from acidsql.metastore.model import Table, TableOwner
 from acidsql.metastore.protocol import Metastore
 from acidsql.storage.sync import Disk, sync
+
+# Seconds before each attempt to claim a directory.
+_PAUSES = (0.0, 0.05, 0.25, 1.0)
 
 
 class ClaimFiles(Disk, Protocol):
@@ -69,21 +73,46 @@ def check_owner(session: Writer, table: Table) -> None:
     if not table.location or table.location in session.owned_places:
         return
     owner = session.metastore.table_owner(table.database, table.name)
-    if owner is not None:
-        mine = _Claim(owner=owner, location=_real(session, table.location))
-        found = _read(session, table.location)
-        if found != mine:
-            if (
-                found is not None
-                and _contradicts(found, mine)
-                and not session.metastore.has_dropped(found.owner)
-            ):
-                raise _another(table.location, found)
-            if not session.files.exists(table.location):
-                return  # it is gone, and must not be taken for an empty one
-            _write(session, table.location, mine)
-            _check_is_still(session, table, mine)
+    if owner is not None and not _claim(
+        session, table, _Claim(owner=owner, location=_real(session, table.location))
+    ):
+        return
     session.owned_places.add(table.location)
+
+
+def _claim(session: Writer, table: Table, mine: _Claim) -> bool:
+    """Have the claim of a table in its directory; return False if there is no directory.
+
+    A file that cannot be read may be in the making, by another process of the same table. Only
+    after some time it is taken for that of a killed process, and replaced.
+
+    Raises:
+        AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
+    """
+    for pause in _PAUSES:
+        time.sleep(pause)
+        found = _read(session, table.location)
+        if found == mine:
+            return True
+        if (
+            found is not None
+            and _contradicts(found, mine)
+            and not session.metastore.has_dropped(found.owner)
+        ):
+            raise _another(table.location, found)
+        if not session.files.exists(table.location):
+            return False  # it is gone, and must not be taken for an empty one
+        if found is not None or pause == _PAUSES[-1]:
+            session.files.delete(child(table.location, OWNER_FILE))
+        try:
+            _write(session, table.location, mine)
+        except OSError:
+            if pause == _PAUSES[-1]:
+                raise
+        else:
+            _check_is_still(session, table, mine)
+            return True
+    raise AssertionError("the last attempt returns or raises")
 
 
 class Ownership(Enum):
@@ -201,15 +230,8 @@ def _read(session: Writer, location: str) -> _Claim | None:
 
 def _write(session: Writer, location: str, claim: _Claim) -> None:
     path = child(location, OWNER_FILE)
-    session.files.delete(path)
-    try:
-        session.files.write(path, json.dumps(asdict(claim)).encode())
-    except OSError:
-        # Another process of the same table may have been faster.
-        if _read(session, location) is None:
-            raise
-    else:
-        sync(session.files, [path], [location])
+    session.files.write(path, json.dumps(asdict(claim)).encode())
+    sync(session.files, [path], [location])
 
 
 def _check_is_still(session: Writer, table: Table, written: _Claim) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +56,38 @@ def test_processes_may_claim_a_directory_at_once(
     other = session_without_spark(metastore, LocalFiles())
     check_owner(session_without_spark(metastore, Late(lambda: check_owner(other, table))), table)
     assert (tmp_path / "t" / OWNER_FILE).exists()
+
+
+def test_a_claim_in_the_making_is_waited_for(
+    metastore: EmbeddedMetastore, table: Table, tmp_path: Path
+) -> None:
+    """Another process has created the file, and writes its content only after a moment."""
+    check_owner(session_without_spark(metastore, LocalFiles()), table)
+    claim = tmp_path / "t" / OWNER_FILE
+    content = claim.read_bytes()
+    claim.write_bytes(b"")
+    inode = claim.stat().st_ino
+
+    def fill() -> None:
+        time.sleep(0.1)
+        claim.write_bytes(content)
+
+    with ThreadPoolExecutor(1) as other:
+        filled = other.submit(fill)
+        check_owner(session_without_spark(metastore, LocalFiles()), table)
+        filled.result()
+    assert (claim.read_bytes(), claim.stat().st_ino) == (content, inode)
+
+
+def test_an_incomplete_claim_of_a_killed_process_is_replaced(
+    metastore: EmbeddedMetastore, table: Table, tmp_path: Path
+) -> None:
+    check_owner(session_without_spark(metastore, LocalFiles()), table)
+    claim = tmp_path / "t" / OWNER_FILE
+    content = claim.read_bytes()
+    claim.write_bytes(content[:10])
+    check_owner(session_without_spark(metastore, LocalFiles()), table)
+    assert claim.read_bytes() == content
 
 
 def test_a_late_claim_of_a_dropped_table_holds_up_no_other_one(
