@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -84,12 +84,25 @@ def numbered_rows(
 def _number(rows: HeldRows, counts: Mapping[int, int]) -> Column:
     """Return the number of a row: the rows in earlier partitions, and those before it in its own.
 
-    Filters and projections leave a row in the partition in which it is held.
+    Filters and projections leave a row in the partition in which it is held. A row that was not
+    counted fails, since its number may be another row's.
     """
-    within = F.monotonically_increasing_id().bitwiseAND(F.lit(_IN_PARTITION))
+    within = F.monotonically_increasing_id()
+    last = F.lit(sum(counts.values()))
     if rows.is_local:
-        return within
+        return F.when(within < last, within).otherwise(_not_counted())
     size = max(counts, default=0) + 1
-    first = [0, *accumulate(counts.get(partition, 0) for partition in range(size))]
-    places = F.array(*(F.lit(number).cast("bigint") for number in first[:size]))
-    return F.element_at(places, F.spark_partition_id() + 1) + within
+    ends = list(accumulate(counts.get(partition, 0) for partition in range(size)))
+    partition = F.spark_partition_id() + 1
+    number = F.element_at(_numbers([0, *ends[:-1]]), partition)
+    number += within.bitwiseAND(F.lit(_IN_PARTITION))
+    is_counted = number < F.element_at(_numbers(ends), partition)
+    return F.when(is_counted, number).otherwise(_not_counted())
+
+
+def _numbers(values: Sequence[int]) -> Column:
+    return F.array(*(F.lit(number).cast("bigint") for number in values))
+
+
+def _not_counted() -> Column:
+    return F.raise_error(F.lit("rows were computed again, and are others"))

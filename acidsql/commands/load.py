@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -107,10 +108,15 @@ def _load_rows(
     ]
     size = sum(file.length for file in files)
     zone, statistics = session.time_zone, (max(1, size), -1)
-    relation, _ = file_relation(
-        session.spark, table, [values], files, Reading(), zone=zone, statistics=statistics
+    # NULL in an identity column is a row without a value.
+    columns = tuple(
+        replace(c, nullable=c.nullable or c.identity is not None) for c in table.columns
     )
-    rows = projected(session.spark, table, relation).frame()
+    read = replace(table, columns=columns)
+    relation, _ = file_relation(
+        session.spark, read, [values], files, Reading(), zone=zone, statistics=statistics
+    )
+    rows = projected(session.spark, read, relation).frame()
     every = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
     shape = write_schema_of(session, table, transaction)
     outcome = write_query(transaction, shape, rows.select(*every), values)
