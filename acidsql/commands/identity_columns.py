@@ -18,6 +18,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded
 from acidsql.metastore.model import Column, Table
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import Phase, current, phase
 from acidsql.syntax.identity import Identity, identity_of
 from acidsql.transactions.write_transaction import WriteTransaction
 
@@ -115,9 +116,15 @@ def with_identity_values(
         AcidAnalysisError: IDENTITY_COLUMN_OVERFLOW.
         WriteJobError: the rows cannot be computed.
     """
-    held = bridge.held_rows(rows)
-    write.transaction.at_end.callback(held.release)
-    counts = bridge.row_counts(held, acting)
+    job = f"{current().operation} {table.full_name} (new rows), txn {write.txn_id}"
+    with (
+        phase(Phase.EXECUTE),
+        bridge.job_description(rows.sparkSession, job),
+        bridge.naming_column(current().name_of(table.full_name)),
+    ):
+        held = bridge.held_rows(rows)
+        write.transaction.at_end.callback(held.release)
+        counts = bridge.row_counts(held, acting)
     first = _reserve(write, table, sum(counts.values()))
     name = f"{_ORDINAL}_{len(rows.columns)}"
     rows = bridge.numbered_rows(held, counts, name, acting)

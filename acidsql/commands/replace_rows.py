@@ -167,8 +167,8 @@ def run(session: AcidSession, table: Table, replacement: Replacement) -> DataFra
         transaction = opened.enter_context(write_transaction(session, intent))
         shape = events.write_schema_of(session, transaction.table, transaction)
         seen = events.snapshot_of(transaction)
-        staged = planned(shape, seen, replacement, old, new)
         with _naming_mismatch(shape.table):
+            staged = planned(shape, seen, replacement, old, new)
             outcome = events.write(
                 transaction,
                 shape,

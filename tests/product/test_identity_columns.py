@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 import acidsql
 from acidsql import AcidTable
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, AcidSqlError
 from acidsql.streaming import connect
 
 if TYPE_CHECKING:
@@ -144,6 +144,21 @@ def test_other_statements_that_add_rows(items: Lab, tmp_path: Path) -> None:
     items.sql("INSERT INTO items (name) VALUES ('v')")
     items.sql("COMMIT")
     assert _rows(items)[-2:] == [(10, "u", 10), (11, "v", 0)]
+
+
+@pytest.mark.slow
+def test_rows_that_cannot_be_computed(lab: Lab) -> None:
+    name = lab.create("id BIGINT GENERATED ALWAYS AS IDENTITY, a INT NOT NULL", values="(NULL, 1)")
+    for text, condition in {
+        f"INSERT INTO {name} (a) REPLACE WHERE a = 1 SELECT 2": "REPLACE_WHERE_MISMATCH",
+        f"MERGE INTO {name} t USING (SELECT IF(id = 1, NULL, 5) AS a FROM range(2)) s ON s.a = t.a "
+        "WHEN NOT MATCHED THEN INSERT (a) VALUES (s.a)": "NOT_NULL_ASSERT_VIOLATION",
+    }.items():
+        with pytest.raises(AcidSqlError) as caught:
+            lab.sql(text)
+        assert caught.value.getCondition() == condition
+        assert name in str(caught.value)
+    assert lab.sql(f"SELECT * FROM {name}") == [(1, 1)]
 
 
 @pytest.mark.slow

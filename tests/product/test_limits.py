@@ -143,16 +143,28 @@ _LIMITS = {
     "constraints in `PARTITIONED BY`": _features(
         TABLE_CONSTRAINT=_create("PARTITIONED BY (p int CHECK (p > 0))")
     ),
-    "CHECK, or a generated column, in a `CREATE TABLE` over a table that is there": _features(
-        CHECK_OF_ADOPTED_TABLE=_create(
-            "LOCATION '{copy}'",
-            "(id int, v string, n decimal(5,2), b tinyint, CHECK (id > 0))",
+    "CHECK, or a generated or identity column, in a `CREATE TABLE` over a table that is "
+    "there": _features(
+        CHECK_OF_ADOPTED_TABLE=(
+            _create(
+                "LOCATION '{copy}'",
+                "(id int, v string, n decimal(5,2), b tinyint, CHECK (id > 0))",
+            ),
+            _create(
+                "LOCATION '{copy}'",
+                "(id int, v string, n decimal(5,2), b tinyint, "
+                "k bigint GENERATED ALWAYS AS IDENTITY)",
+            ),
         )
     ),
-    "`IMPORT` into a table with a CHECK or a generated column; `LOAD DATA` into an insert-only "
-    "one": _features(CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"),
-    "identity columns": _features(
-        IDENTITY_COLUMN=_create("", "(id int, d bigint GENERATED ALWAYS AS IDENTITY)")
+    "`IMPORT` into a table with a CHECK, a generated or an identity column; `LOAD DATA` into an "
+    "insert-only one": _features(
+        CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"
+    ),
+    "an identity column that is a partition column, or in `PARTITIONED BY`": _features(
+        IDENTITY_COLUMN=_create(
+            "PARTITIONED BY (d)", "(id int, d bigint GENERATED ALWAYS AS IDENTITY)"
+        )
     ),
     "`CREATE TEMPORARY TABLE`": _features(
         TEMPORARY_TABLE=f"CREATE TEMPORARY TABLE bad2 (id int) {ACID}"
