@@ -39,7 +39,7 @@ def check_identities(columns: Sequence[Column], partition_columns: Sequence[Colu
 
     Raises:
         AcidAnalysisError: IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE, IDENTITY_COLUMNS_ILLEGAL_STEP,
-            IDENTITY_COLUMN_WITH_DEFAULT_VALUE, INVALID_IDENTITY_COLUMN,
+            IDENTITY_COLUMN_WITH_DEFAULT_VALUE, IDENTITY_COLUMN_OVERFLOW,
             UNSUPPORTED_FEATURE.IDENTITY_COLUMN.
     """
     for column in (*columns, *partition_columns):
@@ -49,27 +49,35 @@ def check_identities(columns: Sequence[Column], partition_columns: Sequence[Colu
 
 def _check(column: Column, *, is_partition: bool) -> None:
     identity = identity_of(column.identity or "")
-    condition = None
+    name, parameters = f"the identity column {column.name}", {"columnName": column.name}
     if is_partition:
-        condition = "UNSUPPORTED_FEATURE.IDENTITY_COLUMN"
-        reason = "is a partition column, and each row would have a partition of its own"
-    elif column.type.lower() != "bigint":
-        condition = "IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE"
-        reason = f"is of type {column.type}: use BIGINT"
-    elif column.default is not None or column.generated is not None:
-        condition = "IDENTITY_COLUMN_WITH_DEFAULT_VALUE"
-        reason = "has a DEFAULT or an expression as well: leave it out"
-    elif identity.increment == 0:
-        condition = "IDENTITY_COLUMNS_ILLEGAL_STEP"
-        reason = "has INCREMENT BY 0: use another number"
-    elif not identity.fits:
-        condition = "IDENTITY_COLUMN_OVERFLOW"
-        reason = "begins or goes on with a number that BIGINT does not hold"
-    if condition is not None:
         raise AcidAnalysisError(
-            condition,
-            f"the identity column {column.name} {reason}",
-            {"columnName": column.name, "dataType": column.type},
+            "UNSUPPORTED_FEATURE.IDENTITY_COLUMN",
+            f"{name} is a partition column, and each row would have a partition of its own: "
+            "partition by another column",
+        )
+    if column.type.lower() != "bigint":
+        raise AcidAnalysisError(
+            "IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE",
+            f"{name} is of type {column.type}: use BIGINT",
+            {"dataType": column.type},
+        )
+    if column.default is not None or column.generated is not None:
+        raise AcidAnalysisError(
+            "IDENTITY_COLUMN_WITH_DEFAULT_VALUE",
+            f"{name} has a DEFAULT or an expression as well: leave it out",
+            parameters,
+        )
+    if identity.increment == 0:
+        raise AcidAnalysisError(
+            "IDENTITY_COLUMNS_ILLEGAL_STEP", f"{name} has INCREMENT BY 0: use another number"
+        )
+    if not identity.fits:
+        raise AcidAnalysisError(
+            "IDENTITY_COLUMN_OVERFLOW",
+            f"START WITH or INCREMENT BY of {name} is a number that BIGINT does not hold: use a "
+            "smaller one",
+            parameters,
         )
 
 

@@ -13,7 +13,7 @@ _DECLARED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What ``GENERATED … AS IDENTITY`` says of a column.
+    """Declaration of an identity column, ``GENERATED … AS IDENTITY``.
 
     A table gives each new row an ordinal, 0, 1, 2 and so on, which it never gives again. The value
     of a row is ``start + increment * ordinal``.
