@@ -75,34 +75,34 @@ def numbered_rows(
         acting: as ``row_counts`` has it.
     """
     if acting is None:
-        return rows.frame.withColumn(name, _number(rows, counts))
+        return _numbered(rows, rows.frame, counts, name)
     is_acting = F.coalesce(F.expr(acting), F.lit(False))
     others = rows.frame.where(~is_acting).withColumn(name, F.lit(None).cast("bigint"))
-    return rows.frame.where(is_acting).withColumn(name, _number(rows, counts)).unionByName(others)
+    return _numbered(rows, rows.frame.where(is_acting), counts, name).unionByName(others)
 
 
-def _number(rows: HeldRows, counts: Mapping[int, int]) -> Column:
-    """Return the number of a row: the rows in earlier partitions, and those before it in its own.
+def _numbered(rows: HeldRows, frame: DataFrame, counts: Mapping[int, int], name: str) -> DataFrame:
+    """Add the numbers of all rows of a frame: the rows in earlier partitions, and those before it
+    in its own.
 
     Filters and projections leave a row in the partition in which it is held. A row that was not
     counted fails, since its number may be another row's.
     """
-    within = F.monotonically_increasing_id()
-    last = F.lit(sum(counts.values()))
+    # A column of its own: an expression with a state that is named twice may be advanced twice.
+    frame = frame.withColumn(name, F.monotonically_increasing_id())
+    within = F.col(name)
     if rows.is_local:
-        return F.when(within < last, within).otherwise(_not_counted())
-    size = max(counts, default=0) + 1
-    ends = list(accumulate(counts.get(partition, 0) for partition in range(size)))
-    partition = F.spark_partition_id() + 1
-    number = F.element_at(_numbers([0, *ends[:-1]]), partition)
-    number += within.bitwiseAND(F.lit(_IN_PARTITION))
-    is_counted = number < F.element_at(_numbers(ends), partition)
-    return F.when(is_counted, number).otherwise(_not_counted())
+        number, end = within, F.lit(sum(counts.values()))
+    else:
+        size = max(counts, default=0) + 1
+        ends = list(accumulate(counts.get(partition, 0) for partition in range(size)))
+        partition = F.shiftright(within, 33).cast("int") + 1
+        number = F.element_at(_numbers([0, *ends[:-1]]), partition)
+        number += within.bitwiseAND(F.lit(_IN_PARTITION))
+        end = F.element_at(_numbers(ends), partition)
+    failing = F.raise_error(F.lit("rows were computed again, and are others"))
+    return frame.withColumn(name, F.when(number < end, number).otherwise(failing))
 
 
 def _numbers(values: Sequence[int]) -> Column:
     return F.array(*(F.lit(number).cast("bigint") for number in values))
-
-
-def _not_counted() -> Column:
-    return F.raise_error(F.lit("rows were computed again, and are others"))

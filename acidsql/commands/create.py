@@ -173,7 +173,12 @@ def _refuse(statement: CreateTable) -> None:
         if present:
             raise _unsupported(clause, reasons[clause])
     for clause in statement.unsupported:
-        raise _unsupported(clause, "leave the clause out")
+        instead = "leave the clause out"
+        if clause == "TEMPORARY TABLE":
+            instead = (
+                "CREATE TEMPORARY VIEW … AS, and CACHE TABLE if its rows are to be computed once"
+            )
+        raise _unsupported(clause, instead)
     stored_as = _stored_as(statement)
     known = _FORMATS if _is_insert_only(statement) else {"orc": FileFormat.ORC}
     if stored_as not in known:
