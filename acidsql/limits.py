@@ -97,7 +97,8 @@ class Limits:
         connect_seconds: longest wait for a connection to a Hive Metastore.
         connection_attempts: number of times that a call is tried on a Hive Metastore.
         alter_attempts: number of times that a write is recorded in a table of a Hive Metastore that
-            others alter at the same time.
+            others alter at the same time, or that numbers of rows are reserved there.
+        longest_alter_pause_seconds: longest pause before one of these; pauses are random.
         attempt_pause_seconds: time until all servers are tried again.
         idle_connections: number of unused connections that are kept open.
         sqlite_busy_seconds: longest wait for the write lock of the embedded metastore's file, which
@@ -191,7 +192,8 @@ class Limits:
     turn_poll_seconds: float = 0.2
     connect_seconds: float = 10.0
     connection_attempts: int = 3
-    alter_attempts: int = 10
+    alter_attempts: int = 20
+    longest_alter_pause_seconds: float = 0.1
     attempt_pause_seconds: float = 1.0
     idle_connections: int = 4
     sqlite_busy_seconds: float = 60.0

@@ -34,6 +34,7 @@ from acidsql.errors import AcidAnalysisError, WriteJobError
 
 GENERATED = " GENERATED ALWAYS"
 """End of the name of the constraint that a generated column is."""
+_IDENTITY = " AS IDENTITY"
 _LOGICAL = f"{CATALYST}.plans.logical"
 CHECK_CONSTRAINT_VIOLATION = "CHECK_CONSTRAINT_VIOLATION"
 # What begins the message of a violation, with which JSON follows.
@@ -196,6 +197,22 @@ def _message(name: str, condition: RowCondition, placed: Mapping[str, str]) -> C
     return F.concat(F.lit(_MARK), F.to_json(parameters))
 
 
+def identity_violation(column_name: str, definition: str, given: Column) -> Column:
+    """Have the job fail that writes a row with a value for an identity column.
+
+    Args:
+        column_name: name of the column.
+        definition: what CREATE TABLE says of it.
+        given: the value.
+    """
+    parameters = F.struct(
+        F.lit(f"{column_name}{_IDENTITY}").alias("constraintName"),
+        F.lit(definition).alias("expression"),
+        given.cast("string").alias("values"),
+    )
+    return F.raise_error(F.concat(F.lit(_MARK), F.to_json(parameters)))
+
+
 def violation_in(text: str) -> Mapping[str, str] | None:
     """Return the parameters of the violation that a message tells of; None if it tells of none.
 
@@ -210,12 +227,21 @@ def violation_in(text: str) -> Mapping[str, str] | None:
 
 
 def check_violation(table: str, parameters: Mapping[str, str]) -> WriteJobError:
-    """Return the error for a row that violates a CHECK constraint of a table.
+    """Return the error for a row that violates a CHECK constraint of a table, or has a value for an
+    identity column.
 
     Args:
         table: its name.
         parameters: ``constraintName``, ``expression`` and ``values``, a line for each column.
     """
+    if parameters["constraintName"].endswith(_IDENTITY):
+        column_name = parameters["constraintName"].removesuffix(_IDENTITY)
+        return WriteJobError(
+            "IDENTITY_COLUMN_VALUE",
+            f"{column_name} of {table} is {parameters['expression']}, and the value "
+            f"{parameters['values']} was given: leave the column out, or give DEFAULT",
+            {"columnName": column_name, "value": parameters["values"]},
+        )
     if parameters["constraintName"].endswith(GENERATED):
         column_name = parameters["constraintName"].removesuffix(GENERATED)
         return WriteJobError(

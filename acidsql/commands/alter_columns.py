@@ -18,7 +18,9 @@ from acidsql.commands import events, result
 from acidsql.commands.check_constraints import with_columns
 from acidsql.commands.definitions import check_columns, check_local_times
 from acidsql.commands.evolved_columns import with_field
+from acidsql.commands.identity_columns import check_identities
 from acidsql.commands.initial_values import INITIAL_TYPES, initial_value
+from acidsql.commands.sync_identity import sync_identity
 from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, AcidParseError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
@@ -179,6 +181,10 @@ def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -
             "positions in files: write the rows anew: "
             f"{_rewriting(session, table, _moved(session, table, statement))}",
         )
+
+    if statement.sync_identity:
+        place = _position(session, table, table.columns, statement.column_name)
+        return sync_identity(session, table, table.columns[place], statement.text)
 
     def changed(old: Columns) -> Columns:
         place = _position(session, table, old, statement.column_name)
@@ -367,6 +373,8 @@ def _changed(session: AcidSession, table: Table, old: Column, statement: ChangeC
         new = replace(new, nullable=not statement.not_null)
     if statement.default is not None:
         new = replace(new, default=statement.default.of(statement.text))
+    if new.default is not None and new.identity is not None:
+        check_identities([new], [])
     return replace(new, default=None) if statement.without_default else new
 
 
@@ -384,6 +392,7 @@ def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> 
         comment=given.comment if given.comment is not None else old.comment,
         initial=old.initial,
         generated=old.generated,
+        identity=old.identity,
     )
 
 
@@ -394,6 +403,11 @@ def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Co
         AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN.
     """
     before, after = (bridge.parse_type(session.spark, c.type) for c in (old, given))
+    if old.identity is not None and before != after:
+        raise AcidAnalysisError(
+            "NOT_SUPPORTED_CHANGE_COLUMN",
+            f"column {old.name} of {table.full_name} is an identity column: it stays BIGINT",
+        )
     if not convertible(before, after):
         raise AcidAnalysisError(
             "NOT_SUPPORTED_CHANGE_COLUMN",

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import describe, result
 from acidsql.commands.definitions import check_properties
+from acidsql.commands.identity_columns import take_over_ordinals
 from acidsql.commands.new_table import check_empty, definition_like, filling, new_table_name
 from acidsql.compaction.merging import write_base
 from acidsql.errors import AcidAnalysisError
@@ -41,7 +42,8 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
     """Run CREATE TABLE … CLONE; return one row of counts.
 
     The copy has the columns, partitions, buckets and properties of the table, and its rows with
-    their row ids. Its own write ids begin above those of the rows. Deleted rows, and the history of
+    their row ids. Its own write ids begin above those of the rows, and so do the values of identity
+    columns. Deleted rows, and the history of
     the table, are not copied.
     """
     if describe.is_of_delta(session, statement.cloned):
@@ -64,6 +66,7 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
         with filling(session, table, recorded, _highest_write_id(snapshot)) as write:
             with phase(Phase.EXECUTE):
                 rows = sum(_copy(write, snapshot, p) for p in snapshot.partitions)
+            take_over_ordinals(session, source, write.table)
             if write.isolation is Isolation.SERIALIZABLE:
                 write.watches.append(UnchangedReads(txn_id=write.txn_id, snapshot=seen))
             places = [partition.values for partition in snapshot.partitions]

@@ -21,6 +21,7 @@ from acidsql.commands.definitions import (
     with_codec,
 )
 from acidsql.commands.generated_columns import check_generated
+from acidsql.commands.identity_columns import check_identities, with_identities
 from acidsql.commands.insert import write_query
 from acidsql.commands.new_table import (
     check_empty,
@@ -172,7 +173,12 @@ def _refuse(statement: CreateTable) -> None:
         if present:
             raise _unsupported(clause, reasons[clause])
     for clause in statement.unsupported:
-        raise _unsupported(clause, "leave the clause out")
+        instead = "leave the clause out"
+        if clause == "TEMPORARY TABLE":
+            instead = (
+                "CREATE TEMPORARY VIEW … AS, and CACHE TABLE if its rows are to be computed once"
+            )
+        raise _unsupported(clause, instead)
     stored_as = _stored_as(statement)
     known = _FORMATS if _is_insert_only(statement) else {"orc": FileFormat.ORC}
     if stored_as not in known:
@@ -217,12 +223,14 @@ def given_columns(
         )
     given = split_columns(statement.columns.of(statement.text))
     columns = columns_of(session.spark, bridge.parse_columns(session.spark, given.columns))
+    columns = with_identities(columns, given.identities)
     partition_columns: tuple[Column, ...] = ()
     if statement.partitioned_by is not None:
         columns, partition_columns = _split(
             session, columns, statement.partitioned_by.of(statement.text)
         )
     check_columns(session, columns, partition_columns)
+    check_identities(columns, partition_columns)
     return columns, partition_columns, given.constraints
 
 
@@ -332,7 +340,7 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
         check_empty(session, table)
     check_unowned(session, table.location)
     found = existing(session, table)
-    is_checked = table.enforced_constraints or table.generated_columns
+    is_checked = table.enforced_constraints or table.generated_columns or table.identity_columns
     if is_checked and (found.partitions or found.highest_write_id):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CHECK_OF_ADOPTED_TABLE",

@@ -72,10 +72,10 @@ def check_properties(properties: Mapping[str, str]) -> None:
             raise AcidAnalysisError(
                 "INVALID_TABLE_PROPERTY", f"bucketing_version is {value!r}: use 1 or 2"
             )
-        if lowered.startswith("acidsql.generated."):
+        if lowered.startswith(("acidsql.generated.", "acidsql.identity.", "acidsql.ordinals")):
             raise _unsupported(
                 f"table property {key}",
-                "write GENERATED ALWAYS AS in CREATE TABLE",
+                "write GENERATED … AS in CREATE TABLE",
                 "TABLE_PROPERTY",
             )
         if lowered in ("external", "external.table.purge"):

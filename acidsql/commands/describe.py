@@ -56,17 +56,21 @@ def describe(session: AcidSession, statement: show_statements.Describe) -> DataF
         else:
             rows += _partition_details(table, partition)
             rows += _statistics(session, table, partition)
-    defaults = [(c.name, types[c.name], c.default) for c in _all_columns(table) if c.default]
-    if defaults:
-        rows += [_heading(""), _heading("# Column Default Values"), *defaults]
-    generated = [(c.name, types[c.name], c.generated) for c in _all_columns(table) if c.generated]
-    if generated:
-        rows += [_heading(""), _heading("# Generated Columns"), *generated]
+    columns = _all_columns(table)
+    parts = {
+        "# Column Default Values": {c.name: c.default for c in columns if c.default},
+        "# Generated Columns": {c.name: c.generated for c in columns if c.generated},
+        "# Identity Columns": {c.name: c.identity for c in columns if c.identity},
+    }
+    for heading, texts in parts.items():
+        if texts:
+            rows += [_heading(""), _heading(heading)]
+            rows += [(name, types[name], text) for name, text in texts.items()]
     if statement.mode != "plain" and partition is None and table.constraints:
         rows += [_heading(""), _heading("# Constraints")]
         rows += [(c.name, c.definition, "") for c in table.constraints]
-    columns = [("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING")]
-    return result.table(session.spark, columns, rows)
+    shown = [("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING")]
+    return result.table(session.spark, shown, rows)
 
 
 def as_column(

@@ -114,6 +114,8 @@ def _column(
         said["default"] = declared.default
     if declared is not None and declared.generated is not None:
         said["generated"] = declared.generated
+    if declared is not None and declared.identity is not None:
+        said["identity"] = declared.identity
     return said
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructField, StructType
 from acidsql import bridge
 from acidsql.commands.check_constraints import row_conditions
 from acidsql.commands.generated_columns import generated_conditions, with_generated_values
+from acidsql.commands.identity_columns import with_identity_values
 from acidsql.commands.partition_normalization import as_spelled, usual
 from acidsql.commands.time_zones import to_file_zone, zone_of_columns
 from acidsql.insert_only.write import finalize_insert_only
@@ -55,12 +56,15 @@ class WriteSchema:
     Attributes:
         data: the columns in files.
         partitions: the partition columns, typed.
+        write: of the statement that gives new rows the values of identity columns; None of one that
+            is only planned, or writes rows that have them.
     """
 
     session: AcidSession
     table: Table
     data: StructType
     partitions: StructType
+    write: WriteTransaction | None = None
 
     @property
     def row(self) -> StructType:
@@ -78,6 +82,8 @@ class WriteSchema:
         bucket: str,
         acting: str | None = None,
         assigned: Collection[int] | None = None,
+        *,
+        adds_rows: bool = True,
     ) -> DataFrame:
         """Compute generated values, check new values by the constraints of the table, and convert
         them to those in files: add buckets; in an insert-only table, which Spark's ORC writer
@@ -88,8 +94,11 @@ class WriteSchema:
             bucket: name of the column that gets the bucket id, if the table is bucketed.
             acting: SQL of a condition on the rows that have values here; None: all have.
             assigned: positions of the columns that the statement gives values to; None: of all.
+            adds_rows: whether the rows are new, and not others' new values.
         """
         session, table = self.session, self.table
+        if adds_rows and table.identity_columns and self.write is not None:
+            rows = with_identity_values(self.write, table, rows, values, acting)
         rows = with_generated_values(session, table, rows, values, assigned)
         if self.table.num_buckets and not self.table.insert_only:
             columns = [F.col(name) for name in values]
@@ -130,8 +139,13 @@ class WriteSchema:
         return [quote(f.name) for f in self.partitions.fields]
 
 
-def write_schema_of(session: AcidSession, table: Table) -> WriteSchema:
+def write_schema_of(
+    session: AcidSession, table: Table, write: WriteTransaction | None = None
+) -> WriteSchema:
     """Return the write schema of a table.
+
+    Args:
+        write: see ``WriteSchema``.
 
     Raises:
         AcidAnalysisError: its bucket columns have a type that cannot be hashed
@@ -143,6 +157,7 @@ def write_schema_of(session: AcidSession, table: Table) -> WriteSchema:
         table=table,
         data=data_schema(session.spark, table),
         partitions=partition_schema(session.spark, table),
+        write=write,
     )
 
 

@@ -173,5 +173,7 @@ def _place(
     if not finished and not table.partition_columns:
         session.files.make_directory(child(path, archive.DATA))
     sync_all(session.files, [unsynced])
-    text = archive.archive_text(table, partitions)
+    # The table that an IMPORT makes would not know which values the rows have.
+    plain = replace(table, columns=tuple(replace(c, identity=None) for c in table.columns))
+    text = archive.archive_text(plain, partitions)
     session.files.write(child(path, archive.METADATA), text.encode())

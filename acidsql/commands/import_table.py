@@ -124,6 +124,8 @@ def _new_table(
         location = child(session.database_location(database), table_name)
     table = replace(
         archive.table,
+        # What values the rows of an identity column have is not known.
+        columns=tuple(replace(column, identity=None) for column in archive.table.columns),
         database=database,
         name=table_name,
         location=session.files.qualify(location),

@@ -63,7 +63,7 @@ def insert(
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
             transaction.commit([])
             return result.counts(session.spark, affected=0, inserted=0)
-        shape = events.write_schema_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table, transaction)
         rows = query(shape, events.snapshot_of(transaction), statement, prepared)
         outcome = write_query(transaction, shape, rows, static)
         replaced = _replaced(transaction, statement, static, overwrite_mode)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -45,8 +46,9 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
     """Run LOAD DATA: put files into a delta, or with OVERWRITE into a base.
 
     They are copied, or on a local disk linked, and deleted after the commit unless they are LOCAL.
-    Where their rows have to be looked at, because of buckets, CHECK constraints or generated
-    columns, these are written anew. A load that fails at any point leaves the files where they are.
+    Where their rows have to be looked at, because of buckets, CHECK constraints, generated or
+    identity columns, these are written anew. A load that fails at any point leaves the files where
+    they are.
     """
     if table.insert_only:
         refuse_checks(table, "LOAD DATA")
@@ -61,7 +63,7 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
         versions = [(source, session.files.version(source)) for source in sources]
         if not statement.local:
             transaction.changes.append(_delete(versions))
-        if table.num_buckets or table.enforced_constraints or table.generated_columns:
+        if table.num_buckets or has_checks(table):
             return _load_rows(transaction, versions, values)
         write_id = transaction.write_id
         name = base_name(write_id) if overwrite else delta_name(write_id, write_id, 0)
@@ -106,17 +108,32 @@ def _load_rows(
     ]
     size = sum(file.length for file in files)
     zone, statistics = session.time_zone, (max(1, size), -1)
-    relation, _ = file_relation(
-        session.spark, table, [values], files, Reading(), zone=zone, statistics=statistics
+    # NULL in an identity column is a row without a value.
+    columns = tuple(
+        replace(c, nullable=c.nullable or c.identity is not None) for c in table.columns
     )
-    rows = projected(session.spark, table, relation).frame()
+    read = replace(table, columns=columns)
+    relation, _ = file_relation(
+        session.spark, read, [values], files, Reading(), zone=zone, statistics=statistics
+    )
+    rows = projected(session.spark, read, relation).frame()
     every = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
-    outcome = write_query(transaction, write_schema_of(session, table), rows.select(*every), values)
+    shape = write_schema_of(session, table, transaction)
+    outcome = write_query(transaction, shape, rows.select(*every), values)
     overwrite = transaction.intent.overwrite
     changes = publish_empty(transaction, outcome, {values} if overwrite else set())
     inserted = outcome.events(deletes=False)
     transaction.commit(changes, insert_counts(inserted, overwrite=overwrite))
     return result.nothing(session.spark)
+
+
+def has_checks(table: Table) -> list[str]:
+    """Return what has each new row of a table looked at."""
+    return [
+        *(f"the constraint {c.name} {c.definition}" for c in table.enforced_constraints),
+        *(f"the generated column {c.name}" for c in table.generated_columns),
+        *(f"the identity column {c.name}" for c in table.identity_columns),
+    ]
 
 
 def refuse_checks(table: Table, statement: str) -> None:
@@ -125,8 +142,7 @@ def refuse_checks(table: Table, statement: str) -> None:
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CHECK_OF_FILES.
     """
-    has = [f"the constraint {c.name} {c.definition}" for c in table.enforced_constraints]
-    has += [f"the generated column {c.name}" for c in table.generated_columns]
+    has = has_checks(table)
     if has:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CHECK_OF_FILES",

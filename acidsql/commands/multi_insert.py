@@ -107,7 +107,7 @@ def _write(
 ) -> tuple[int, Sequence[Change]]:
     """Write the branches into one table; return the number of rows and the changes."""
     session = transaction.session
-    shape = events.write_schema_of(session, transaction.table)
+    shape = events.write_schema_of(session, transaction.table, transaction)
     known = {p.values for p in transaction.partitions()} if shape.partitions.fields else set()
     snapshot = events.snapshot_of(transaction)
     snapshot.current = current

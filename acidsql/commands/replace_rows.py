@@ -165,10 +165,10 @@ def run(session: AcidSession, table: Table, replacement: Replacement) -> DataFra
     intent = change_intent(table, Operation.UPDATE, replacement.recorded)
     with ExitStack() as opened:
         transaction = opened.enter_context(write_transaction(session, intent))
-        shape = events.write_schema_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table, transaction)
         seen = events.snapshot_of(transaction)
-        staged = planned(shape, seen, replacement, old, new)
         with _naming_mismatch(shape.table):
+            staged = planned(shape, seen, replacement, old, new)
             outcome = events.write(
                 transaction,
                 shape,

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.events import WriteSchema
+from acidsql.commands.identity_columns import refuse_update
 from acidsql.commands.schema_evolution import evolve, evolving_intent, merge_target
 from acidsql.commands.unique_inserts import UniqueInserts, unique_columns
 from acidsql.format.identifiers import folded
@@ -121,8 +122,11 @@ def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
         bridge.update_rows(spark, plan, dict(zip(columns, values, strict=True)))
     )
     event = events.update_event(shape, 0, ROW_ID_COLUMN, shape.current_parts(), values, bucket)
-    assigned = bridge.updated_columns(spark, plan) if shape.table.generated_columns else None
-    stored = shape.stored(rows, values, bucket, assigned=assigned)
+    assigned = None
+    if shape.table.generated_columns or shape.table.identity_columns:
+        assigned = bridge.updated_columns(spark, plan)
+        refuse_update(shape.table, assigned)
+    stored = shape.stored(rows, values, bucket, assigned=assigned, adds_rows=False)
     return bridge.select(stored, *named_sql(event))
 
 
@@ -161,7 +165,7 @@ def merge(session: AcidSession, table: Table, statement: Merge) -> DataFrame:
     prepared = prepared_merge(session, target, statement)
     with write_transaction(session, intent) as transaction:
         evolve(transaction, lambda now: merge_target(session, now, statement))
-        shape = events.write_schema_of(session, transaction.table)
+        shape = events.write_schema_of(session, transaction.table, transaction)
         seen = events.snapshot_of(transaction)
         if not prepared.is_current(session, shape.table):
             prepared = prepared_merge(session, shape.table, statement, seen)
@@ -469,8 +473,10 @@ def _with_values(
     for number, own in names.items():
         acting = f"{clause_column} = {number}"
         given = clauses[number].assignments
-        assigned = None
-        if clauses[number].kind == "update" and shape.table.generated_columns:
+        assigned, updates = None, clauses[number].kind == "update"
+        if updates and (shape.table.generated_columns or shape.table.identity_columns):
             assigned = bridge.assigned_columns(spark, given)
-        rows = shape.stored(rows, own, f"{prefix}_{number}_bucket", acting, assigned)
+            refuse_update(shape.table, assigned)
+        bucket = f"{prefix}_{number}_bucket"
+        rows = shape.stored(rows, own, bucket, acting, assigned, adds_rows=not updates)
     return rows

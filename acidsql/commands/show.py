@@ -191,6 +191,8 @@ def _definition(column: Column) -> str:
         words.append(f"DEFAULT {column.default}")
     if column.generated is not None:
         words.append(f"GENERATED ALWAYS AS ({column.generated})")
+    if column.identity is not None:
+        words.append(column.identity)
     if column.comment is not None:
         words.append(f"COMMENT {quoted_string(column.comment)}")
     return " ".join(words)

@@ -113,6 +113,20 @@ class CatalogProtocol(Protocol):
     def alter_table(self, table: Table) -> None:
         """Replace the definition of the table that has the same name."""
 
+    def reserve_ordinals(self, database: str, table: str, count: int) -> int:
+        """Give ordinals to new rows of a table, for its identity columns.
+
+        They count from 0, and no two calls return the same, whatever becomes of their transactions.
+
+        Args:
+            database: of the table.
+            table: its name.
+            count: number of rows; 0 changes nothing.
+
+        Returns:
+            The first of the ordinals.
+        """
+
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
         """Rename a table, perhaps into another database; partitions, write ids and history stay.
 

@@ -117,6 +117,7 @@ class Column:
         initial: value of rows in files from before the column was added, as the text of a partition
             has it; None for NULL.
         generated: SQL text of GENERATED ALWAYS AS, or None.
+        identity: SQL text of an identity column (``Identity.text``), or None.
     """
 
     name: str
@@ -126,6 +127,7 @@ class Column:
     comment: str | None = None
     initial: str | None = None
     generated: str | None = None
+    identity: str | None = None
 
     @property
     def stored_name(self) -> str:
@@ -196,6 +198,13 @@ class Table:
         """Columns whose values are computed from those of others."""
         columns = (*self.columns, *self.partition_columns)
         return tuple(column for column in columns if column.generated is not None)
+
+    @property
+    def identity_columns(self) -> tuple[Column, ...]:
+        """Columns that get a number of their own in each new row, which are never partition
+        columns.
+        """
+        return tuple(column for column in self.columns if column.identity is not None)
 
     @property
     def bucketing_version(self) -> int:

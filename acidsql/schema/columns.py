@@ -103,7 +103,9 @@ def _field(spark: SparkSession, column: Column) -> StructField:
         metadata["EXISTS_DEFAULT"] = "NULL"
     if column.comment is not None:
         metadata["comment"] = column.comment
-    return StructField(column.name, _without_char(declared), column.nullable, metadata)
+    # A statement that leaves an identity column out gives NULL, in whose place a value comes.
+    nullable = column.nullable or column.identity is not None
+    return StructField(column.name, _without_char(declared), nullable, metadata)
 
 
 @bridge.cached_per_session(1024)
@@ -172,8 +174,8 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
         if "identity.start" in field.metadata:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.IDENTITY_COLUMN",
-                f"column {field.name!r} is an identity column, which is not supported: use "
-                "uuid() or a key of your own in each statement",
+                f"{field.name!r} cannot be an identity column here: declare one in CREATE TABLE, "
+                "with START WITH and INCREMENT BY once each, that is no partition column",
             )
         text = bridge.type_sql(spark, field.dataType)
         if is_refused(text):

@@ -149,6 +149,7 @@ def _table(client: Client, name: str) -> Table:
         )
     has = [f"the constraint {c.name} {c.definition}" for c in found.enforced_constraints]
     has += [f"the generated column {c.name}" for c in found.generated_columns]
+    has += [f"the identity column {c.name}" for c in found.identity_columns]
     if has:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.STREAMING_CHECK",

@@ -134,6 +134,7 @@ class ChangeColumn(Named):
         not_null: true for ``SET NOT NULL``, false for ``DROP NOT NULL``.
         default: of ``SET DEFAULT``.
         without_default: whether it is ``DROP DEFAULT``.
+        sync_identity: whether it is ``SYNC IDENTITY``.
         moved: True for ``FIRST`` alone, the name of the column for ``AFTER`` alone.
         cascade: whether ``CASCADE`` is given, which changes partitions as well.
     """
@@ -145,6 +146,7 @@ class ChangeColumn(Named):
     not_null: bool | None = None
     default: Span | None = None
     without_default: bool = False
+    sync_identity: bool = False
     moved: bool | Name = False
     cascade: bool = False
 

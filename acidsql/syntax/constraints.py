@@ -2,17 +2,19 @@
 them.
 
 Spark before 4 has none of them, and no release has Hive's words (``ENABLE``, ``NOVALIDATE``). They
-are therefore taken out of the text before Spark's parser reads it. Expressions stay text.
+are therefore taken out of the text before Spark's parser reads it, and so are the words that make
+an identity column. Expressions stay text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from acidsql.syntax.identity import Identity
 from acidsql.syntax.lexer import blank_comments, quote, unquote_name
 from acidsql.syntax.nodes import Name
 
@@ -82,10 +84,12 @@ class ColumnList:
     Attributes:
         columns: the text without its constraints; what is left has its old offsets.
         constraints: in the order of the text.
+        identities: identity columns, by name.
     """
 
     columns: str
     constraints: tuple[Constraint, ...]
+    identities: Mapping[str, Identity] = field(default_factory=dict)
 
 
 _TOKEN = re.compile(
@@ -122,12 +126,13 @@ class _Token:
 class _Found:
     """Part that is taken out of a list of columns: the tokens from ``begin`` to before ``end``.
 
-    Without a constraint they are words at a NOT NULL, which stays.
+    Without a constraint or an identity they are words at a NOT NULL, which stays.
     """
 
     constraint: Constraint | None
     begin: int
     end: int
+    identity: Identity | None = None
 
 
 def split_columns(text: str) -> ColumnList:
@@ -140,6 +145,7 @@ def split_columns(text: str) -> ColumnList:
     tokens = _tokens(text)
     pieces = list(text)
     constraints = []
+    identities = {}
     place, element, angles, has_columns = 0, 0, 0, False
     while place < len(tokens):
         token = tokens[place]
@@ -160,12 +166,16 @@ def split_columns(text: str) -> ColumnList:
         elif place > element and (found := _of_column(text, tokens, place, element)) is not None:
             if found.constraint is not None:
                 constraints.append(found.constraint)
+            if found.identity is not None:
+                identities[unquote_name(tokens[element].text)] = found.identity
             _blank(pieces, tokens[found.begin].start, tokens[found.end - 1].end)
             end = found.end
         else:
             has_columns = True
         place = end
-    return ColumnList(columns="".join(pieces), constraints=tuple(constraints))
+    return ColumnList(
+        columns="".join(pieces), constraints=tuple(constraints), identities=identities
+    )
 
 
 def parse_constraint(text: str) -> Constraint | None:
@@ -245,11 +255,14 @@ _KEYS = (ConstraintKind.PRIMARY_KEY, ConstraintKind.UNIQUE, ConstraintKind.FOREI
 
 
 def _of_column(text: str, tokens: Sequence[_Token], begin: int, element: int) -> _Found | None:
-    """Return the constraint of a column that begins here.
+    """Return the constraint of a column, or its identity, that begins here.
 
     Args:
         element: position of the column's name.
     """
+    identity = _identity(tokens, begin)
+    if identity is not None:
+        return _Found(None, begin, identity[1], identity[0])
     name, place = _name(tokens, begin)
     words = _words(tokens, place)
     columns = (unquote_name(tokens[element].text),)
@@ -285,6 +298,38 @@ def _of_column(text: str, tokens: Sequence[_Token], begin: int, element: int) ->
         return None
     made, end = _with_options(made, tokens, place)
     return _Found(made, begin, end)
+
+
+def _identity(tokens: Sequence[_Token], begin: int) -> tuple[Identity, int] | None:
+    """Return what the words of an identity column say that begin here, and the position behind
+    them.
+    """
+    words = [token.word for token in tokens[begin : begin + 5]]
+    if words[:2] == ["GENERATED", "ALWAYS"]:
+        place = begin + 2
+    elif words[:3] == ["GENERATED", "BY", "DEFAULT"]:
+        place = begin + 3
+    else:
+        return None
+    if _words(tokens, place) != ["AS", "IDENTITY"]:
+        return None
+    always, place = place == begin + 2, place + 2
+    if _words(tokens, place)[0] != "(":
+        return Identity(always=always), place
+    end = _closing(tokens, place)
+    options = " ".join(token.word for token in tokens[place + 1 : end])
+    found = dict(_OF_IDENTITY.findall(options))
+    if len(found) != options.count(" BY ") + options.count(" WITH "):
+        return None  # twice the same
+    if _OF_IDENTITY.sub("", options).strip():
+        return None  # something else, which Spark's parser reports
+    start, increment = (
+        int(found.get(words, "1").replace(" ", "")) for words in ("START WITH", "INCREMENT BY")
+    )
+    return Identity(start=start, increment=increment, always=always), end + 1
+
+
+_OF_IDENTITY = re.compile(r"\b(START WITH|INCREMENT BY) ((?:- )?\d+)\b")
 
 
 def _expression(text: str, tokens: Sequence[_Token], opening: int) -> tuple[str, int]:

@@ -1,6 +1,7 @@
 """Run in a process of its own: ``process_program.py <metastore file> <task> [<count>]``.
 
 write  opens, allocates and commits <count> transactions; prints "txn id, write id" of each
+number reserves three ordinals at a time, <count> times; prints the first of each
 take   takes compactions until none is left; prints their ids
 hang   writes inside a SQLite transaction, prints "ready" and waits to be killed
 hold   opens a transaction with an EXCLUSIVE lock on t and takes a compaction, if there is one;
@@ -23,6 +24,11 @@ def write(store: EmbeddedMetastore, count: int) -> None:
         txn_id = store.open_txn("ann", "host")
         print(txn_id, store.allocate_write_id(txn_id, "default", "t"))
         store.commit_txn(txn_id)
+
+
+def number(store: EmbeddedMetastore, count: int) -> None:
+    for _ in range(count):
+        print(store.reserve_ordinals("default", "t", 3))
 
 
 def take(store: EmbeddedMetastore) -> None:
@@ -71,6 +77,8 @@ def main() -> None:
     store = EmbeddedMetastore(path)
     if task == "write":
         write(store, int(arguments[0]))
+    elif task == "number":
+        number(store, int(arguments[0]))
     elif task == "take":
         take(store)
     elif task == "hold":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from acidsql.metastore.model import (
     CompactionType,
     FileFormat,
     LockRequest,
+    LockState,
     LockType,
     Operation,
     Partition,
@@ -330,6 +332,42 @@ def test_renamed_table_keeps_all_but_its_name(
     assert_kept(metastore.table("archive", "staff"), renamed, kind)
     assert metastore.partitions("archive", "staff") == (partition,)
     assert metastore.next_write_id("archive", "staff") == 2
+
+
+def test_ordinals_are_given_once(metastore: Metastore, employee: Table) -> None:
+    key, *others = employee.columns
+    key = replace(key, identity="GENERATED ALWAYS AS IDENTITY (START WITH 1 INCREMENT BY 1)")
+    table = replace(employee, columns=(key, *others))
+    metastore.create_table(table)
+    assert metastore.table("default", "employee").columns == table.columns
+    assert metastore.reserve_ordinals("default", "Employee", 0) == 0
+
+    def write(_: int) -> list[int]:
+        txn_id = metastore.open_txn("ann", "host")
+        request = LockRequest(
+            database="default",
+            table="employee",
+            partition=None,
+            type=LockType.SHARED_READ,
+            operation=Operation.INSERT,
+        )
+        state = metastore.lock(txn_id, [request])
+        while state is LockState.WAITING:
+            time.sleep(0.01)
+            state = metastore.check_lock(txn_id)
+        first = metastore.reserve_ordinals("default", "employee", 3)
+        metastore.abort_txn(txn_id)  # gives nothing back
+        return [first, first + 1, first + 2]
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(write, range(12)))
+    assert sorted(n for own in found for n in own) == list(range(36))
+    # A change of the definition keeps them, and so does another name.
+    metastore.alter_table(replace(table, properties={**table.properties, "a": "b"}))
+    metastore.rename_table("default", "employee", "default", "staff")
+    assert metastore.reserve_ordinals("default", "staff", 0) == 36
+    assert metastore.table("default", "staff").properties.keys() >= {"a"}
+    assert not any("ordinals" in key for key in metastore.table("default", "staff").properties)
 
 
 def test_a_table_is_told_from_one_that_has_its_name_later(

@@ -53,6 +53,12 @@ def store(path: str) -> Iterator[EmbeddedMetastore]:
     store.close()
 
 
+def test_ordinals_are_unique_and_contiguous(store: EmbeddedMetastore, path: str) -> None:
+    lines = output([started(path, "number", "15") for _ in range(2)])
+    assert sorted(map(int, lines)) == list(range(0, 90, 3))
+    assert store.reserve_ordinals("default", "t", 0) == 90
+
+
 def test_ids_are_unique_and_contiguous(store: EmbeddedMetastore, path: str) -> None:
     lines = output([started(path, "write", "15") for _ in range(3)])
     pairs = [tuple(map(int, line.split())) for line in lines]

@@ -148,6 +148,18 @@ def rename_table(
     )
 
 
+def reserve_ordinals(connection: sqlite3.Connection, database: str, name: str, count: int) -> int:
+    """Give ordinals to new rows of a table (``Metastore.reserve_ordinals``)."""
+    found = table_id(connection, database, name)
+    (first,) = connection.execute(
+        "SELECT next_ordinal FROM tables WHERE table_id = ?", (found,)
+    ).fetchone()
+    connection.execute(
+        "UPDATE tables SET next_ordinal = ? WHERE table_id = ?", (first + count, found)
+    )
+    return int(first)
+
+
 def table(connection: sqlite3.Connection, database: str, name: str) -> Table:
     """Return a table (``Metastore.table``)."""
     found = find_table(connection, database, name)

@@ -69,6 +69,10 @@ class CatalogStore:
         with self.database.write() as connection:
             catalog.alter_table(connection, table)
 
+    def reserve_ordinals(self, database: str, table: str, count: int) -> int:
+        with self.database.write() as connection:
+            return catalog.reserve_ordinals(connection, database, table, count)
+
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
         with self.database.write() as connection:
             catalog.rename_table(connection, database, name, new_database, new_name)

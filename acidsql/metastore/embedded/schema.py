@@ -352,6 +352,11 @@ _VERSION_11 = (
     """,
 )
 
+_VERSION_12 = (
+    # Of the next new row; identity columns compute their values from it.
+    "ALTER TABLE tables ADD COLUMN next_ordinal INTEGER NOT NULL DEFAULT 0",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -364,6 +369,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_9,
     _VERSION_10,
     _VERSION_11,
+    _VERSION_12,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

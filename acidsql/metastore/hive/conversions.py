@@ -37,7 +37,9 @@ STATISTICS = frozenset(
      "totalSize"}
 )  # fmt: skip
 DDL_TIME = "transient_lastDdlTime"
-_KEPT_BY_SERVER = STATISTICS | {DDL_TIME, "last_modified_by", "last_modified_time"}
+# Number of ordinals that a table has given to new rows for its identity columns, and a random word.
+ORDINALS = "acidsql.ordinals"
+_KEPT_BY_SERVER = STATISTICS | {DDL_TIME, "last_modified_by", "last_modified_time", ORDINALS}
 _OF_NEW_TABLES = {"transactional": "true", "bucketing_version": "2"}
 # Property with the database in which a view's text resolves names: ours, and that of Spark's views.
 _VIEW_DATABASE = "view.database"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
+from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_random
 
 from acidsql.errors import TransactionStateError, WriteConflictError
 from acidsql.format.identifiers import lowered
@@ -33,6 +33,7 @@ from acidsql.metastore.hive import (
     column_history,
     locks,
     offsets,
+    ordinals,
     seeding,
     statistics,
     transactions,
@@ -84,6 +85,7 @@ _CAPABILITIES = Capabilities(
 _again_if_altered = retry(
     retry=retry_if_exception_type(WriteConflictError),
     stop=stop_after_attempt(limits().alter_attempts),
+    wait=wait_random(max=limits().longest_alter_pause_seconds),
     reraise=True,
 )
 
@@ -352,11 +354,17 @@ class HiveMetastore(CatalogStore):
 
     # -- locks ----------------------------------------------------------------------------------
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
+        requests = [*requests, *ordinals.turn_of_writers(self.server, self._tables, requests)]
         state = locks.lock(self.server, self._own, txn_id, requests)
         if state is LockState.ACQUIRED:
             keys = [(lowered(r.database), lowered(r.table)) for r in requests]
             self._tables.definitions.locked(txn_id, keys)
         return state
+
+    @_again_if_altered
+    def reserve_ordinals(self, database: str, table: str, count: int) -> int:
+        existing = self._tables.existing(database, table)
+        return ordinals.reserve(self.server, existing, count)
 
     def check_lock(self, txn_id: int) -> LockState:
         return locks.check_lock(self.server, self._own, txn_id)
