@@ -94,6 +94,13 @@ from acidsql.bridge.inner_statements import (
 )
 from acidsql.bridge.inserts import insert_into_files, insert_query
 from acidsql.bridge.jobs import awaited_errors, job_description, job_errors, naming_column
+from acidsql.bridge.instants import (
+    InstantType,
+    all_instants,
+    fields_with_instants,
+    instants_in,
+    timestamps_of,
+)
 from acidsql.bridge.jvm import (
     Expression,
     JavaObject,
@@ -211,6 +218,7 @@ from acidsql.bridge.sql_text import (
     parse_name,
     parse_names,
     parse_new_columns,
+    parse_stored_type,
     parse_type,
     parse_view_columns,
     renamed,
@@ -287,6 +295,7 @@ __all__ = [
     "FilterConjunct",
     "FoundPath",
     "GatewayError",
+    "InstantType",
     "JavaError",
     "JavaObject",
     "JvmCache",
@@ -314,6 +323,7 @@ __all__ = [
     "active",
     "alias_of",
     "aliases_are_fresh",
+    "all_instants",
     "analyze",
     "analyze_delete",
     "analyze_merge",
@@ -359,6 +369,7 @@ __all__ = [
     "executed_command",
     "explain",
     "expression_text",
+    "fields_with_instants",
     "file_relation",
     "file_scan",
     "file_size",
@@ -385,6 +396,7 @@ __all__ = [
     "insert_into_files",
     "insert_query",
     "insert_source",
+    "instants_in",
     "is_deterministic",
     "is_directory",
     "is_observed_once",
@@ -427,6 +439,7 @@ __all__ = [
     "parse_name",
     "parse_names",
     "parse_new_columns",
+    "parse_stored_type",
     "parse_type",
     "parse_view_columns",
     "partition_attributes",
@@ -483,6 +496,7 @@ __all__ = [
     "text_of",
     "timestamp_of",
     "timestamp_of_text",
+    "timestamps_of",
     "transforms",
     "trusted_certificates",
     "type_sql",

@@ -20,6 +20,7 @@ from acidsql.format.acid_metadata import footer_items
 from acidsql.format.bucket_codec import decode_bucket
 from acidsql.format.names import bucket_file_name
 from acidsql.format.orc_tail import append_metadata, parse_tail
+from acidsql.bridge import InstantType
 from acidsql.schema.acid_file import event_schema
 from acidsql.storage.directory import FileVersion, child
 from acidsql.storage.lru_cache import LruCache
@@ -218,4 +219,6 @@ def _arrow_type(data_type: DataType) -> pa.DataType:
         return pa.map_(_arrow_type(data_type.keyType), _arrow_type(data_type.valueType))
     if isinstance(data_type, DecimalType):
         return pa.decimal128(data_type.precision, data_type.scale)
+    if isinstance(data_type, InstantType):
+        return pa.timestamp("ns", "UTC")
     return _ARROW_TYPES[data_type.typeName()]
