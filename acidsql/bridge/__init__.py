@@ -93,7 +93,6 @@ from acidsql.bridge.inner_statements import (
     written_in_script,
 )
 from acidsql.bridge.inserts import insert_into_files, insert_query
-from acidsql.bridge.jobs import awaited_errors, job_description, job_errors, naming_column
 from acidsql.bridge.instants import (
     InstantType,
     all_instants,
@@ -101,6 +100,7 @@ from acidsql.bridge.instants import (
     instants_in,
     timestamps_of,
 )
+from acidsql.bridge.jobs import awaited_errors, job_description, job_errors, naming_column
 from acidsql.bridge.jvm import (
     Expression,
     JavaObject,

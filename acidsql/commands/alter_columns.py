@@ -98,9 +98,7 @@ def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumn
                 f"{len(old)}, so list at least as many, or write the rows anew: "
                 f"{_rewriting(session, table, old[: len(given)])}",
             )
-        added = with_timestamp_types(
-            session, given[len(old) :], insert_only=table.insert_only
-        )
+        added = with_timestamp_types(session, given[len(old) :], insert_only=table.insert_only)
         new = [_with_initial(session, table, column) for column in added]
         kept = [
             _retyped(session, table, before, after)

@@ -119,10 +119,7 @@ def described(session: AcidSession, table: Table) -> list[_Row]:
         frame = bridge.frame_of(session.spark, latest_snapshot(session).relation(table))
         fields = frame.schema.fields
         return [(f.name, declared_type(f), f.metadata.get("comment")) for f in fields]
-    return [
-        (c.name, shown_type(session.spark, c.type), c.comment)
-        for c in _all_columns(table)
-    ]
+    return [(c.name, shown_type(session.spark, c.type), c.comment) for c in _all_columns(table)]
 
 
 def _heading(text: str) -> _Row:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.adopt_table import check_location
 from acidsql.commands.definitions import check_columns, check_local_times, with_codec

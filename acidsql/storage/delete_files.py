@@ -20,7 +20,6 @@ from acidsql.format.acid_metadata import footer_items
 from acidsql.format.bucket_codec import decode_bucket
 from acidsql.format.names import bucket_file_name
 from acidsql.format.orc_tail import append_metadata, parse_tail
-from acidsql.bridge import InstantType
 from acidsql.schema.acid_file import event_schema
 from acidsql.storage.directory import FileVersion, child
 from acidsql.storage.lru_cache import LruCache
@@ -210,6 +209,9 @@ _ARROW_TYPES = {
 
 def _arrow_type(data_type: DataType) -> pa.DataType:
     """Return the type of Arrow that becomes the ORC type that Spark's writer uses for a type."""
+    # Imported here because programs without Spark read delete files.
+    from acidsql.bridge.instants import InstantType  # noqa: PLC0415
+
     if isinstance(data_type, StructType):
         fields: list[StructField] = data_type.fields
         return pa.struct([(field.name, _arrow_type(field.dataType)) for field in fields])

@@ -108,3 +108,36 @@ def test_archives_are_read_both_ways(
         ours.sql(f"ALTER TABLE {t}_there DROP PARTITION (p = 'x/y')")
         hive.run(f"IMPORT TABLE {t}_there PARTITION (p = 'x/y') FROM '{tmp_path}/ours'")
         assert ours.rows(f"{t}_there") == rows
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_archives_of_bucketed_tables_are_read_both_ways(
+    ours: Ours, hive: Hive, t: str, tmp_path: Path, partitioned: bool
+) -> None:
+    """Each file has the number of its bucket, by which both sides find rows."""
+    clause = "PARTITIONED BY (p STRING) " if partitioned else ""
+    clause += "CLUSTERED BY (v, id) INTO 3 BUCKETS"
+    hive.run(f"CREATE TABLE {t} ({_COLUMNS}) {clause} {_PROPERTIES}")
+    values = ", ".join(
+        f"({i}, {_VALUES}" + (f", 'x/{i % 2}')" if partitioned else ")") for i in range(12)
+    )
+    hive.run(f"INSERT INTO {t} VALUES {values}")
+    hive.run(f"DELETE FROM {t} WHERE id = 3")
+    rows = ours.rows(t)
+    assert ours.sql(f"EXPORT TABLE {t} TO '{tmp_path}/ours'") == [(11,)]
+    hive.run("SET metastore.metastore.event.db.notification.api.auth=false")
+    hive.run(f"EXPORT TABLE {t} TO '{tmp_path}/theirs'")
+    hive.run(f"IMPORT TABLE {t}_in_hive FROM '{tmp_path}/ours'")
+    ours.sql(f"IMPORT TABLE {t}_here FROM '{tmp_path}/theirs'")
+    for table in (f"{t}_in_hive", f"{t}_here"):
+        assert ours.rows(table) == rows
+        found = ours.sql(f"CHECK TABLE {table} FULL")
+        assert {severity for _, severity, *_ in found} <= {"info"}
+        hive.run(f"UPDATE {table} SET c = 'h' WHERE id = 1")
+        ours.sql(f"UPDATE {table} SET c = 'o' WHERE id = 2")
+        ours.sql(f"INSERT INTO {table} SELECT * FROM {t} WHERE id = 4")
+        assert len(hive.run(f"SELECT * FROM {table} WHERE id = 4")) == 2
+        hive.compact(table, "major", "p = 'x/0'" if partitioned else "")
+        acidsql.release(ours.spark)
+        found = {row[0]: row[2] for row in ours.rows(table)}
+        assert (found["1"].strip(), found["2"].strip(), len(found)) == ("h", "o", 11)

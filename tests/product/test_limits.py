@@ -63,9 +63,6 @@ _LIMITS = {
     "`CLONE` of an insert-only table": _features(
         INSERT_ONLY_CLONE="CREATE TABLE bad2 CLONE bad_only"
     ),
-    "`EXPORT` of a bucketed table": _features(
-        EXPORT_BUCKETED="EXPORT TABLE bad_buckets TO '{files}/new'"
-    ),
     "`EXPORT … FOR REPLICATION`": _features(
         EXPORT_FOR_REPLICATION="EXPORT TABLE bad TO '{files}/new' FOR REPLICATION('1')"
     ),

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.spark
 COLUMNS = (
     "i INT, l BIGINT, s SMALLINT, b TINYINT, f BOOLEAN, t STRING, v VARCHAR(9), c CHAR(5), "
     "d DATE, n DECIMAL(9, 2), big DECIMAL(30, 4), x DOUBLE, r FLOAT, ts TIMESTAMP, bin BINARY, "
-    "at TIMESTAMP_LTZ, st STRUCT<i: INT, t: STRING>, a ARRAY<STRING>, operation INT, `row` INT, `two words` INT"
+    "at TIMESTAMP_LTZ, st STRUCT<i: INT, t: STRING>, a ARRAY<STRING>, operation INT, "
+    "`row` INT, `two words` INT"
 )
 # Each of 200 rows has a NULL here and there; text and numbers go along with the number of the row.
 ROWS = """
