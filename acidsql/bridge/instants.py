@@ -20,11 +20,11 @@ from pyspark.sql.types import (
 )
 
 
-class InstantType(TimestampType):
+class InstantType(TimestampType):  # type: ignore[misc] # PySpark has no types here
     """Spark's TIMESTAMP, of which files have the instant. It equals that type."""
 
     @classmethod
-    def typeName(cls) -> str:
+    def typeName(cls) -> str:  # noqa: N802 - PySpark's name
         """Return Spark's name of the type."""
         return TimestampType.typeName()
 

@@ -41,11 +41,10 @@ def test_hive_reads_generated_columns_and_we_go_on(
         note_listings(patched, listed.append)
         # The bound is not the day's end, so its day may have rows too.
         assert ours.sql(f"SELECT a FROM {t} WHERE at > TIMESTAMP'2024-01-02 11:00:00'") == [(3,)]
-    assert {path.rpartition("/")[2] for path in listed} == {"day=2024-01-02", "day=2024-01-03"}
+    days = {part for path in listed for part in path.split("/") if part.startswith("day=")}
+    assert days == {"day=2024-01-02", "day=2024-01-03"}
     # Hive does not compute them: the one who writes by it gives the values.
-    hive.run(
-        f"INSERT INTO {t} PARTITION (day = '2024-01-04') VALUES ('2024-01-04 10:00:00', 4, 8)"
-    )
+    hive.run(f"INSERT INTO {t} PARTITION (day = '2024-01-04') VALUES ('2024-01-04 10:00:00', 4, 8)")
     acidsql.release(ours.spark)
     ours.sql(f"UPDATE {t} SET a = 5 WHERE a = 4")
     ours.sql(f"UPDATE {t} SET at = TIMESTAMP'2024-01-09 10:00:00' WHERE a = 1")
@@ -76,7 +75,9 @@ def test_a_worker_of_hive_leaves_rows_of_a_z_order_as_they_are(
     hive.call("compactor", "worker")
     acidsql.release(ours.spark)
     found = [e for e in metastore.compactions() if e.compaction_id == entry.compaction_id]
-    assert [(e.state.value, e.error) for e in found] == [("", "")]
+    # Hive's worker fails the entry before it begins, unless it compacts by queries.
+    assert [e.state.value for e in found] == ["failed"]
+    assert "only supported in Tez" in str(found[0].error)
     assert ours.identified(t) == before
     ours.sql(f"OPTIMIZE {t} ZORDER BY (a, b)")
     assert [row for _, row in ours.identified(t)] != []
