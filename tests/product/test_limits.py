@@ -268,7 +268,8 @@ _LIMITS = {
         )
     ),
     "`DROP DATABASE default`": _features(DROP_DATABASE="DROP DATABASE default CASCADE"),
-    "intervals, VOID, VARIANT, TIME; in an insert-only table TIMESTAMP_NTZ": {
+    "intervals, VOID, VARIANT, TIME; in an insert-only table, and in an `EXPORT`, TIMESTAMP_NTZ "
+    "and TIMESTAMP_LTZ": {
         "CREATE TABLE bad2 (x timestamp_ntz) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
         "'transactional_properties'='insert_only')": "UNSUPPORTED_DATATYPE",
         _create("", "(x interval day)"): "UNSUPPORTED_DATATYPE",
