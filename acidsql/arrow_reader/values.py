@@ -18,6 +18,7 @@ from acidsql.streaming.column_types import ColumnType
 
 _INTEGERS = ("byte", "short", "int", "long")
 _TEXTS = ("string", "varchar", "char")
+_TIMESTAMPS = ("timestamp", "timestamp_instant")
 _INTEGER_TYPES = dict(zip(_INTEGERS, (pa.int8(), pa.int16(), pa.int32(), pa.int64()), strict=True))
 _OTHER_TYPES = {"boolean": pa.bool_(), "double": pa.float64(), "binary": pa.binary()}
 _MOST_DIGITS = 76  # of Arrow's widest decimals
@@ -95,8 +96,12 @@ class StripeValues:
     def _leaf(
         self, values: pa.Array, stored: OrcType, column_id: int, target: ColumnType
     ) -> pa.Array:
-        if stored.kind == "timestamp" and pa.types.is_timestamp(target.arrow):
-            return self._timestamps(values, column_id)
+        if stored.kind in _TIMESTAMPS and pa.types.is_timestamp(target.arrow):
+            is_instant = stored.kind == "timestamp_instant"
+            if is_instant != (target.arrow.tz is not None):
+                raise self._other_type(stored, target)
+            zone = "UTC" if is_instant else self.time_zone()
+            return self._timestamps(values, column_id, zone).cast(target.arrow)
         if not holds(target, stored):
             raise self._other_type(stored, target)
         if stored.kind == "date":
@@ -105,16 +110,14 @@ class StripeValues:
             values = _widened(values, target.arrow)
         return _padded(values, target.length) if target.kind == "char" else values
 
-    def _timestamps(self, values: pa.Array, column_id: int) -> pa.Array:
+    def _timestamps(self, values: pa.Array, column_id: int, zone: str) -> pa.Array:
         present = values.is_valid()
         valid = booleans_of(present)
         micros = np.zeros(len(values), np.int64)
         if valid.any():
             seconds = numbers_of(values)[valid]
             nanos = self.nanos(column_id, len(seconds))
-            micros[valid] = local_micros(
-                seconds, nanos, self.time_zone(), is_proleptic=self.is_proleptic
-            )
+            micros[valid] = local_micros(seconds, nanos, zone, is_proleptic=self.is_proleptic)
         return array_of(micros, pa.timestamp("us"), present if values.null_count else None)
 
     def _days(self, values: pa.Array) -> pa.Array:

@@ -93,6 +93,13 @@ from acidsql.bridge.inner_statements import (
     written_in_script,
 )
 from acidsql.bridge.inserts import insert_into_files, insert_query
+from acidsql.bridge.instants import (
+    InstantType,
+    all_instants,
+    fields_with_instants,
+    instants_in,
+    timestamps_of,
+)
 from acidsql.bridge.jobs import awaited_errors, job_description, job_errors, naming_column
 from acidsql.bridge.jvm import (
     Expression,
@@ -213,6 +220,7 @@ from acidsql.bridge.sql_text import (
     parse_name,
     parse_names,
     parse_new_columns,
+    parse_stored_type,
     parse_type,
     parse_view_columns,
     renamed,
@@ -290,6 +298,7 @@ __all__ = [
     "FoundPath",
     "GatewayError",
     "HeldRows",
+    "InstantType",
     "JavaError",
     "JavaObject",
     "JvmCache",
@@ -317,6 +326,7 @@ __all__ = [
     "active",
     "alias_of",
     "aliases_are_fresh",
+    "all_instants",
     "analyze",
     "analyze_delete",
     "analyze_merge",
@@ -362,6 +372,7 @@ __all__ = [
     "executed_command",
     "explain",
     "expression_text",
+    "fields_with_instants",
     "file_relation",
     "file_scan",
     "file_size",
@@ -390,6 +401,7 @@ __all__ = [
     "insert_into_files",
     "insert_query",
     "insert_source",
+    "instants_in",
     "is_deterministic",
     "is_directory",
     "is_observed_once",
@@ -433,6 +445,7 @@ __all__ = [
     "parse_name",
     "parse_names",
     "parse_new_columns",
+    "parse_stored_type",
     "parse_type",
     "parse_view_columns",
     "partition_attributes",
@@ -490,6 +503,7 @@ __all__ = [
     "text_of",
     "timestamp_of",
     "timestamp_of_text",
+    "timestamps_of",
     "transforms",
     "trusted_certificates",
     "type_sql",

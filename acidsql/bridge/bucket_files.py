@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql.bridge.executor_classes import maker
+from acidsql.bridge.instants import instants_in
 from acidsql.bridge.jvm import SOURCES, JavaObject, java_type, jvm_class, scala_map, scala_object
 from acidsql.bridge.plans import java_frame, logical_plan
 
@@ -151,11 +152,15 @@ def _written(told: str, width: int) -> list[WrittenFile]:
 
 def _orc_schema(spark: SparkSession, schema: StructType) -> JavaObject:
     """Return the ``TypeDescription`` of columns, as Spark writes them; but a TIMESTAMP_NTZ, which
-    Spark writes as a number, is ORC's TIMESTAMP.
+    Spark writes as a number, is ORC's TIMESTAMP, and an ``InstantType`` ORC's instant.
     """
     text = _LOCAL_TIME.sub(r'"\1":"timestamp"', schema.json())
     utils = scala_object(spark, f"{SOURCES}.orc.OrcUtils")
-    return utils.orcTypeDescription(java_type(spark, StructType.fromJson(json.loads(text))))
+    made = utils.orcTypeDescription(java_type(spark, StructType.fromJson(json.loads(text))))
+    instants = instants_in(schema)
+    if not any(instants):
+        return made
+    return maker(spark, *_MAKER).withInstants(made, "".join("1" if i else "0" for i in instants))
 
 
 def _configuration(spark: SparkSession, schema: FileSchema) -> JavaObject:

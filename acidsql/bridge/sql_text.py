@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,6 +14,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit
 from pyspark.sql.types import DataType, StructField, StructType
 
+from acidsql.bridge.instants import (
+    fields_with_instants,
+    instants_in,
+    timestamps_of,
+    with_instants,
+)
 from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
@@ -31,14 +37,11 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError, AcidParseError, condition_of
+from acidsql.format.timestamp_types import INSTANT, TIMESTAMP, timestamps_in, with_timestamps
+from acidsql.syntax.lexer import replaced_words
 from acidsql.syntax.literals import string_value
 from acidsql.syntax.places import place_of
 from acidsql.syntax.values import literal, unsupported_value
-
-# TIMESTAMP in the text of a type; a field may have the same name, before a colon.
-_TIMESTAMP = re.compile(
-    r"(?:^|(?<=[<,:])|(?<=[<,:] ))timestamp(?= *(?:[,>]|$)| (?:not|comment) )", re.IGNORECASE
-)
 
 
 def substitute_variables(spark: SparkSession, text: str) -> str:
@@ -92,8 +95,8 @@ def parse_type(spark: SparkSession, text: str) -> DataType:
 
     TIMESTAMP is the one of an instant, whatever ``spark.sql.timestampType`` is.
     """
-    instants = _TIMESTAMP.sub("timestamp_ltz", text)
-    parsed = session_state(spark).sqlParser().parseDataType(instants)
+    words = (INSTANT if word == TIMESTAMP else word for word in timestamps_in(text))
+    parsed = session_state(spark).sqlParser().parseDataType(with_timestamps(text, words))
     return StructType.fromJson(
         {
             "type": "struct",
@@ -104,9 +107,23 @@ def parse_type(spark: SparkSession, text: str) -> DataType:
     )["c"].dataType
 
 
+def parse_stored_type(spark: SparkSession, text: str) -> DataType:
+    """Parse the SQL text of a type as ``parse_type`` does; TIMESTAMP_LTZ is an ``InstantType``."""
+    parsed = parse_type(spark, text)
+    words = timestamps_in(text)
+    if INSTANT not in words:
+        return parsed
+    return with_instants(parsed, iter([word == INSTANT for word in words]))
+
+
 def type_sql(spark: SparkSession, data_type: DataType) -> str:
-    """Return the SQL text of a type."""
-    return _type_sql(spark, data_type.json())
+    """Return the SQL text of a type; an ``InstantType`` is TIMESTAMP_LTZ."""
+    text = _type_sql(spark, data_type.json())
+    instants = instants_in(data_type)
+    if not any(instants):
+        return text
+    pairs = zip(timestamps_in(text), instants, strict=True)
+    return with_timestamps(text, [(INSTANT if known else word).upper() for word, known in pairs])
 
 
 @cached_per_session(1024)
@@ -169,6 +186,7 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
             other reads (UNSUPPORTED_FEATURE.TABLE_CONSTRAINT).
         AcidParseError: the text is no list of columns.
     """
+    text = _with_short_names(text)
     plan = _parse_part(spark, "CREATE TABLE t (", text, ") USING orc")
     if differences(spark).has_table_constraints and _has_constraints(spark, plan.tableSpec()):
         raise AcidAnalysisError(
@@ -176,7 +194,40 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
             "this constraint is not supported here: CREATE TABLE and ALTER TABLE … ADD CONSTRAINT "
             "take CHECK, PRIMARY KEY, UNIQUE and FOREIGN KEY",
         )
-    return StructType.fromJson(json.loads(plan.tableSchema().json()))
+    schema = StructType.fromJson(json.loads(plan.tableSchema().json()))
+    return _with_given_instants(
+        text,
+        schema,
+        lambda other: StructType.fromJson(
+            json.loads(parse(spark, f"CREATE TABLE t ({other}) USING orc").tableSchema().json())
+        ),
+    )
+
+
+def _with_given_instants(
+    text: str, schema: StructType, parse_again: Callable[[str], StructType]
+) -> StructType:
+    """Return the columns of a text with ``InstantType`` where it has TIMESTAMP_LTZ.
+
+    Spark's parser makes one type of it and of TIMESTAMP. So the text is parsed a second time, with
+    TIMESTAMP_NTZ in the place of the word.
+    """
+    other = replaced_words(text, _INSTANT_WORD, "TIMESTAMP_NTZ")
+    if other == text:
+        return schema
+    pairs = zip(timestamps_of(schema), timestamps_of(parse_again(other)), strict=True)
+    return fields_with_instants(schema, iter([one != two for one, two in pairs]))
+
+
+def _with_short_names(text: str) -> str:
+    """Return columns with TIMESTAMP_LTZ for TIMESTAMP WITH LOCAL TIME ZONE, which older releases of
+    Spark do not parse; what follows keeps its place.
+    """
+    return replaced_words(text, _LONG_INSTANT, "TIMESTAMP_LTZ")
+
+
+_INSTANT_WORD = re.compile(r"\bTIMESTAMP_LTZ\b", re.IGNORECASE)
+_LONG_INSTANT = re.compile(r"\bTIMESTAMP\s+WITH\s+LOCAL\s+TIME\s+ZONE\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +259,7 @@ def parse_new_columns(spark: SparkSession, text: str) -> NewColumns:
         AcidAnalysisError: a column has a position (UNSUPPORTED_FEATURE.COLUMN_POSITION), or a field
             NOT NULL or a DEFAULT (UNSUPPORTED_FEATURE.NESTED_COLUMN).
     """
+    text = _with_short_names(text)
     plan = _parse_part(spark, "ALTER TABLE t ADD COLUMNS (", text, ")")
     definitions = elements(plan.columnsToAdd())
     for added in definitions:
@@ -220,8 +272,19 @@ def parse_new_columns(spark: SparkSession, text: str) -> NewColumns:
     if not any(added.path().isDefined() for added in definitions):
         return NewColumns(columns=parse_columns(spark, text))
     columns, fields = [], []
-    for added in definitions:
-        field = _field_of(added)
+    parsed = _with_given_instants(
+        text,
+        StructType([_field_of(added) for added in definitions]),
+        lambda other: StructType(
+            [
+                _field_of(added)
+                for added in elements(
+                    parse(spark, f"ALTER TABLE t ADD COLUMNS ({other})").columnsToAdd()
+                )
+            ]
+        ),
+    )
+    for added, field in zip(definitions, parsed.fields, strict=True):
         if not added.path().isDefined():
             columns.append(field)
             continue

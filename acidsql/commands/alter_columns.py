@@ -11,12 +11,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.check_constraints import with_columns
-from acidsql.commands.definitions import check_columns, check_local_times
+from acidsql.commands.definitions import (
+    check_columns,
+    check_local_times,
+    with_timestamp_types,
+)
 from acidsql.commands.evolved_columns import with_field
 from acidsql.commands.identity_columns import check_identities
 from acidsql.commands.initial_values import INITIAL_TYPES, initial_value
@@ -28,7 +32,7 @@ from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.columns import columns_of
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.settings import name_key
+from acidsql.session.settings import name_key, takes_instants
 from acidsql.syntax.alter_statements import (
     AddColumns,
     ChangeColumn,
@@ -50,7 +54,9 @@ def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> Da
     new fields of structs.
     """
     given = _parsed_new(session, statement.columns.of(statement.text))
-    definitions = columns_of(session.spark, given.columns)
+    definitions = with_timestamp_types(
+        session, columns_of(session.spark, given.columns), insert_only=table.insert_only
+    )
     check_columns(session, (*table.columns, *definitions), table.partition_columns)
     added = tuple(_with_initial(session, table, column) for column in definitions)
 
@@ -67,7 +73,10 @@ def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> Da
 def _with_field(session: AcidSession, table: Table, column: Column, new: bridge.NewField) -> Column:
     """Return a column with a new field at the end of a struct in it."""
     spark = session.spark
-    grown = with_field(bridge.parse_type(spark, column.type), new.path[1:], new.field)
+    field = new.field
+    if takes_instants(spark) and not table.insert_only:
+        (field,) = bridge.all_instants(StructType([field])).fields
+    grown = with_field(bridge.parse_stored_type(spark, column.type), new.path[1:], field)
     if grown is None:
         raise AcidAnalysisError(
             "COLUMN_NOT_FOUND",
@@ -91,7 +100,8 @@ def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumn
                 f"{len(old)}, so list at least as many, or write the rows anew: "
                 f"{_rewriting(session, table, old[: len(given)])}",
             )
-        new = [_with_initial(session, table, column) for column in given[len(old) :]]
+        added = with_timestamp_types(session, given[len(old) :], insert_only=table.insert_only)
+        new = [_with_initial(session, table, column) for column in added]
         kept = [
             _retyped(session, table, before, after)
             for before, after in zip(old, given, strict=False)
@@ -402,13 +412,13 @@ def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Co
     Raises:
         AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN.
     """
-    before, after = (bridge.parse_type(session.spark, c.type) for c in (old, given))
+    before, after = (bridge.parse_stored_type(session.spark, c.type) for c in (old, given))
     if old.identity is not None and before != after:
         raise AcidAnalysisError(
             "NOT_SUPPORTED_CHANGE_COLUMN",
             f"column {old.name} of {table.full_name} is an identity column: it stays BIGINT",
         )
-    if not convertible(before, after):
+    if not convertible(before, after) or _becomes_instant(before, after):
         raise AcidAnalysisError(
             "NOT_SUPPORTED_CHANGE_COLUMN",
             f"column {old.name} of {table.full_name} cannot change from {old.type} to "
@@ -421,6 +431,19 @@ def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Co
             "other hash codes: keep its type",
         )
     return bool(before != after)
+
+
+def _becomes_instant(before: DataType, after: DataType) -> bool:
+    """Return whether a TIMESTAMP that stays would be one of which files have the instant."""
+    if isinstance(before, StructType):
+        pairs = zip(before.fields, after.fields, strict=False)
+        return any(_becomes_instant(o.dataType, n.dataType) for o, n in pairs)
+    if isinstance(before, ArrayType):
+        return _becomes_instant(before.elementType, after.elementType)
+    if isinstance(before, MapType):
+        is_key = _becomes_instant(before.keyType, after.keyType)
+        return is_key or _becomes_instant(before.valueType, after.valueType)
+    return isinstance(after, bridge.InstantType) and not isinstance(before, bridge.InstantType)
 
 
 def _check_by_name(table: Table, columns: Columns) -> None:

@@ -19,6 +19,7 @@ from acidsql.commands.definitions import (
     check_properties,
     warn_of_retention,
     with_codec,
+    with_timestamp_types,
 )
 from acidsql.commands.generated_columns import check_generated
 from acidsql.commands.identity_columns import check_identities, with_identities
@@ -229,6 +230,7 @@ def given_columns(
         columns, partition_columns = _split(
             session, columns, statement.partitioned_by.of(statement.text)
         )
+    columns = with_timestamp_types(session, columns, insert_only=_is_insert_only(statement))
     check_columns(session, columns, partition_columns)
     check_identities(columns, partition_columns)
     return columns, partition_columns, given.constraints
@@ -434,6 +436,7 @@ def queried_columns(
         columns, partition_columns = _split(
             session, columns, statement.partitioned_by.of(statement.text)
         )
+    columns = with_timestamp_types(session, columns, insert_only=_is_insert_only(statement))
     check_columns(session, columns, partition_columns)
     return columns, partition_columns, rows.select(*_quoted([*columns, *partition_columns]))
 

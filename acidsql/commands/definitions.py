@@ -19,11 +19,12 @@ from acidsql import bridge
 from acidsql.compaction.cleaner import RETENTION_PROPERTY
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import folded, lowered
+from acidsql.format.timestamp_types import TIMESTAMP, timestamps_in, with_timestamps
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.acid_file import CODECS, IS_DELETED_COLUMN, ROW_ID_COLUMN
-from acidsql.schema.columns import has_local_time, types_in
+from acidsql.schema.columns import has_instant, has_local_time, types_in
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.settings import orc_codec
+from acidsql.session.settings import orc_codec, takes_instants
 from acidsql.storage.staging import ORC_COMPRESS
 
 # Settings of ORC's writer that reach it from table properties.
@@ -193,20 +194,48 @@ def check_columns(
                 f"partition column {column.name} has type {column.type}: use a primitive type",
                 {"type": column.type},
             )
+        if has_instant(column):
+            raise AcidAnalysisError(
+                "INVALID_PARTITION_COLUMN_DATA_TYPE",
+                f"partition column {column.name} has type {column.type}, whose values have another "
+                "text in each time zone: use TIMESTAMP, DATE or STRING",
+                {"type": column.type},
+            )
     for column in [*columns, *partition_columns]:
         if column.default is not None:
             _check_default(session, column)
 
 
+def with_timestamp_types(
+    session: AcidSession, columns: tuple[Column, ...], *, insert_only: bool
+) -> tuple[Column, ...]:
+    """Return new columns whose TIMESTAMPs are what ``spark.acidsql.timestampType`` says.
+
+    An insert-only table has no instants: Spark's writers of plain files do not write them.
+    """
+    if insert_only or not takes_instants(session.spark):
+        return columns
+    return tuple(
+        replace(
+            column,
+            type=with_timestamps(
+                column.type,
+                ["TIMESTAMP_LTZ" if w == TIMESTAMP else w for w in timestamps_in(column.type)],
+            ),
+        )
+        for column in columns
+    )
+
+
 def check_local_times(table: Table) -> None:
-    """Refuse TIMESTAMP_NTZ in an insert-only table: Spark's writers of plain files do not write it
-    as Hive reads it.
+    """Refuse TIMESTAMP_NTZ and TIMESTAMP_LTZ in an insert-only table: Spark's writers of plain
+    files do not write them as Hive reads them.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
     """
     for column in (*table.columns, *table.partition_columns):
-        if table.insert_only and has_local_time(column):
+        if table.insert_only and (has_local_time(column) or has_instant(column)):
             raise AcidAnalysisError(
                 "UNSUPPORTED_DATATYPE",
                 f"column {column.name!r} has type {column.type}, which an insert-only table cannot "

@@ -17,7 +17,7 @@ from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.metastore.table_statistics import column_named
 from acidsql.planning.name_resolution import find, known_to_spark, qualified
 from acidsql.planning.statement import latest_snapshot
-from acidsql.schema.columns import declared_type
+from acidsql.schema.columns import declared_type, shown_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import name_key
 from acidsql.syntax import show_statements
@@ -123,10 +123,7 @@ def described(session: AcidSession, table: Table) -> list[_Row]:
         frame = bridge.frame_of(session.spark, latest_snapshot(session).relation(table))
         fields = frame.schema.fields
         return [(f.name, declared_type(f), f.metadata.get("comment")) for f in fields]
-    return [
-        (c.name, bridge.parse_type(session.spark, c.type).simpleString(), c.comment)
-        for c in _all_columns(table)
-    ]
+    return [(c.name, shown_type(session.spark, c.type), c.comment) for c in _all_columns(table)]
 
 
 def _heading(text: str) -> _Row:

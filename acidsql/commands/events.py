@@ -21,7 +21,13 @@ from acidsql.metastore.model import FileFormat, Operation, Table
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS, event_schema
-from acidsql.schema.columns import data_schema, file_schema, has_timestamp, partition_schema
+from acidsql.schema.columns import (
+    data_schema,
+    file_schema,
+    has_timestamp,
+    partition_schema,
+    with_stored_instants,
+)
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.settings import Isolation
@@ -73,7 +79,7 @@ class WriteSchema:
         """
         in_files = file_schema(self.session.spark, self.table)
         schema: StructType = event_schema(in_files)["row"].dataType
-        return StructType().fromJson(schema.jsonValue())
+        return with_stored_instants(self.table, StructType.fromJson(schema.jsonValue()))
 
     def stored(
         self,

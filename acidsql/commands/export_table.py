@@ -12,23 +12,26 @@ from dataclasses import replace
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.partitions import matching
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError
-from acidsql.format.names import is_hidden
+from acidsql.format.names import is_hidden, original_file_name
 from acidsql.insert_only.write import finalize_insert_only, write_insert_only
 from acidsql.metastore.model import FileFormat, Partition, Table
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement import leased_snapshot
+from acidsql.schema.columns import has_instant
 from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
+from acidsql.storage.bucketing import bucket_id
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
-from acidsql.storage.staging import named_sql
+from acidsql.storage.staging import PART, named_sql
 from acidsql.storage.staging_place import StagingPlace
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.syntax.copy_statements import ExportTable
@@ -60,10 +63,6 @@ def _refuse(session: AcidSession, table: Table, statement: ExportTable) -> None:
             "FOR REPLICATION" if statement.unsupported else None,
             "it belongs to Hive's REPL DUMP: leave it out",
         ),
-        "EXPORT_BUCKETED": (
-            f"a bucketed table, {table.full_name}," if table.num_buckets else None,
-            "CREATE TABLE … AS SELECT makes one without buckets, which can be exported",
-        ),
     }
     for feature, (what, reason) in reasons.items():
         if what is not None:
@@ -72,9 +71,17 @@ def _refuse(session: AcidSession, table: Table, statement: ExportTable) -> None:
             )
     if table.file_format is FileFormat.ORC:
         shape = events.write_schema_of(session, table)
-        unwritten = why_not_written(shape.data)
+        unwritten = _why_no_instants(table) or why_not_written(shape.data)
         if unwritten is not None:
             raise AcidAnalysisError("UNSUPPORTED_DATATYPE", f"{table.full_name}: {unwritten}")
+
+
+def _why_no_instants(table: Table) -> str | None:
+    """Return the reason why Spark's ORC writer cannot write a column, or None."""
+    for column in table.columns:
+        if has_instant(column):
+            return f"Spark's ORC writer makes the instants of column {column.name!r} local times"
+    return None
 
 
 def _target(session: AcidSession, given: str) -> str:
@@ -135,7 +142,9 @@ def _written(session: AcidSession, path: str) -> Iterator[str]:
 def _write(
     session: AcidSession, table: Table, rows: DataFrame, staging: str
 ) -> list[FinishedDirectory]:
-    """Write the rows of a table into files without row ids, by partition."""
+    """Write the rows of a table into files without row ids, by partition, and by bucket if the
+    table has buckets: their directories have the number as the last value.
+    """
     plain = replace(
         table, properties={**table.properties, "transactional_properties": "insert_only"}
     )
@@ -147,10 +156,16 @@ def _write(
         **dict(zip(shape.data.names, values, strict=False)),
         **shape.texts(values[number:]),
     }
+    bucket = None
+    if table.num_buckets:
+        bucket = f"{PART}{len(table.partition_columns)}"
+        own = [F.col(name) for name in values[:number]]
+        stored = stored.withColumn(bucket, bucket_id(session.spark, table, own))
+        columns[bucket] = bucket
     static = None if table.partition_columns else ()
     with bridge.job_description(session.spark, f"EXPORT {table.full_name}"):
         files = bridge.select(stored, *named_sql(columns))
-        write_insert_only(session, files, plain, StagingPlace(staging), "i0", static)
+        write_insert_only(session, files, plain, StagingPlace(staging), "i0", static, bucket)
     return finalize_insert_only(session, plain, StagingPlace(staging))
 
 
@@ -162,18 +177,25 @@ def _place(
     from acidsql.metastore.hive import archive  # noqa: PLC0415
 
     unsynced = Unsynced(root=path)
-    partitions = []
+    partitions: dict[tuple[str, ...], Partition] = {}
     for directory in finished:
-        name = archive.DATA
+        place = child(path, archive.DATA)
+        values = directory.values[: len(table.partition_columns)]
         if table.partition_columns:
-            name = table.partition_name(directory.values)
-            partitions.append(Partition(values=directory.values, location=child(path, name)))
-        session.files.rename(directory.path, child(path, name))
-        unsynced.add(child(path, name))
+            place = child(path, table.partition_name(values))
+            partitions[values] = Partition(values=values, location=place)
+        if table.num_buckets:
+            # Of each bucket there is one file, whose name has its number.
+            session.files.make_directory(place)
+            name = original_file_name(int(directory.values[-1]))
+            session.files.rename(child(directory.path, original_file_name(0)), child(place, name))
+        else:
+            session.files.rename(directory.path, place)
+        unsynced.add(place)
     if not finished and not table.partition_columns:
         session.files.make_directory(child(path, archive.DATA))
     sync_all(session.files, [unsynced])
     # The table that an IMPORT makes would not know which values the rows have.
     plain = replace(table, columns=tuple(replace(c, identity=None) for c in table.columns))
-    text = archive.archive_text(plain, partitions)
+    text = archive.archive_text(plain, list(partitions.values()))
     session.files.write(child(path, archive.METADATA), text.encode())

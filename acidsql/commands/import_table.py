@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from acidsql import bridge
 from acidsql.commands import result
 from acidsql.commands.adopt_table import check_location
 from acidsql.commands.definitions import check_columns, check_local_times, with_codec
@@ -29,6 +28,7 @@ from acidsql.format.names import (
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Column, Operation, Table
 from acidsql.planning.name_resolution import find_acid_table
+from acidsql.schema.columns import shown_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.table_owner import check_unowned
 from acidsql.storage.filesystem import child
@@ -168,8 +168,9 @@ def _shape(session: AcidSession, table: Table) -> dict[str, str]:
     """Return in words what must be equal in two tables with the same files."""
 
     def typed(columns: Sequence[Column]) -> str:
-        parsed = {c.stored_name: bridge.parse_type(session.spark, c.type) for c in columns}
-        return ", ".join(f"{name} {lowered(kind.simpleString())}" for name, kind in parsed.items())
+        return ", ".join(
+            f"{c.stored_name} {lowered(shown_type(session.spark, c.type))}" for c in columns
+        )
 
     buckets = f"{', '.join(map(lowered, table.bucket_columns))} in {table.num_buckets}"
     return {

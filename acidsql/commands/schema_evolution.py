@@ -21,6 +21,7 @@ from acidsql.metastore.model import Column, LockType, Table
 from acidsql.planning.prepared import prepare
 from acidsql.schema.columns import as_nullable, columns_of
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.settings import takes_instants
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.merge import add_insert_columns
 from acidsql.syntax.statements import Insert, Merge
@@ -130,12 +131,14 @@ def _evolved(
 ) -> Table:
     """Return a table with the columns and types that a source has besides."""
     spark = session.spark
-    types = [bridge.parse_type(spark, c.type) for c in table.columns]
+    types = [bridge.parse_stored_type(spark, c.type) for c in table.columns]
     pairs = zip(table.columns, types, strict=True)
     old = StructType([StructField(c.name, data_type, c.nullable) for c, data_type in pairs])
     partitions = {c.key for c in table.partition_columns}
     fields = [f for f in source.fields if folded(f.name) not in partitions]
     source = as_nullable(StructType(fields))
+    if takes_instants(spark) and not table.insert_only:
+        source = bridge.all_instants(source)
     try:
         new = merged(old, source)
     except LossyTypeError as error:

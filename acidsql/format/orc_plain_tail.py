@@ -29,7 +29,7 @@ _TYPES, _ITEMS, _STATISTICS, _CALENDAR = 4, 5, 7, 11
 _PROLEPTIC = 2  # CalendarKind.PROLEPTIC_GREGORIAN
 # Type
 _KIND, _SUBTYPES, _NAMES = 1, 2, 3
-_LONG, _TIMESTAMP = 4, 9  # Type.Kind
+_LONG, _TIMESTAMPS = 4, (9, 18)  # Type.Kind
 
 
 def plain_name(column_id: int) -> str:
@@ -105,7 +105,7 @@ def _plain_type(message: bytes) -> bytes:
     kind = next((integer(field) for field in fields if field.number == _KIND), 0)
     ids = [i for field in fields if field.number == _SUBTYPES for i in read_packed(field.value)]
     named = any(field.number == _NAMES for field in fields)
-    made = write_integer(_KIND, _LONG if kind == _TIMESTAMP else kind)
+    made = write_integer(_KIND, _LONG if kind in _TIMESTAMPS else kind)
     made += b"".join(field.raw for field in fields if field.number not in (_KIND, _NAMES))
     names = (plain_name(i).encode() for i in (ids if named else ()))
     return made + b"".join(write_octets(_NAMES, name) for name in names)

@@ -44,6 +44,7 @@ def write_insert_only(
     staging: StagingPlace,
     target: str,
     values: Sequence[str] | None,
+    bucket: str | None = None,
 ) -> None:
     """Write rows into staging.
 
@@ -52,6 +53,8 @@ def write_insert_only(
         staging: where the statement stages.
         target: name of the directory in staging.
         values: those of the one partition that all rows go to, or None if the rows have them.
+        bucket: name of a column after these, with the bucket of each row; each becomes one file, in
+            a directory of its own.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS.
@@ -63,13 +66,16 @@ def write_insert_only(
         own = zip(parts, values, strict=True)
         path = child(path, *[f"{name}={escape(value)}" for name, value in own])
         placed, parts = rows.drop(*parts), []
+    else:
+        placed = rows
+    if bucket is not None:
+        parts = [*parts, bucket]
+        placed = placed.repartition(*parts).sortWithinPartitions(*parts)
     elif parts:
         few = bridge.input_bytes(rows) <= limits().one_task_bytes
         once = rows if few else bridge.computed_once(rows)
         placed = once.coalesce(1) if few else bridge.rebalance(once, parts)
         placed = placed.sortWithinPartitions(*parts)
-    else:
-        placed = rows
     if table.file_format is FileFormat.TEXT:
         placed = placed.select(_line(session, table).alias("value"), *parts)
     elif any(c.name != c.stored_name for c in table.columns):

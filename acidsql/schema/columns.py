@@ -19,6 +19,7 @@ from pyspark.sql.types import (
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.timestamp_types import INSTANT, LOCAL_TIME, timestamps_in, with_timestamps
 from acidsql.metastore.model import Column, Table
 
 # Key of a field's metadata with the declared type of a char or varchar column, which Spark reads
@@ -123,11 +124,26 @@ def data_schema(spark: SparkSession, table: Table) -> StructType:
 
 
 def file_schema(spark: SparkSession, table: Table) -> StructType:
-    """Return the schema of the columns that are stored in files, with their names there."""
+    """Return the schema of the columns that are stored in files, with their names there and with
+    the instants that files have.
+    """
     fields = zip(table.columns, data_schema(spark, table).fields, strict=True)
-    return StructType(
-        [StructField(c.stored_name, f.dataType, f.nullable, f.metadata) for c, f in fields]
+    return with_stored_instants(
+        table,
+        StructType(
+            [StructField(c.stored_name, f.dataType, f.nullable, f.metadata) for c, f in fields]
+        ),
     )
+
+
+def with_stored_instants(table: Table, row: StructType) -> StructType:
+    """Return the types of a table's columns in files with ``InstantType`` where those have the
+    instant; no columns stay none.
+    """
+    words = [word for column in table.columns for word in timestamps_in(column.type)]
+    if INSTANT not in words or not row.fields:
+        return row
+    return bridge.fields_with_instants(row, iter([word == INSTANT for word in words]))
 
 
 def partition_schema(spark: SparkSession, table: Table) -> StructType:
@@ -137,7 +153,18 @@ def partition_schema(spark: SparkSession, table: Table) -> StructType:
 
 def has_local_time(column: Column) -> bool:
     """Return whether a column's type has TIMESTAMP_NTZ in it."""
-    return "timestamp_ntz" in column.type.lower()
+    return LOCAL_TIME in timestamps_in(column.type)
+
+
+def has_instant(column: Column) -> bool:
+    """Return whether a column's type has TIMESTAMP_LTZ in it, of which files have the instant."""
+    return INSTANT in timestamps_in(column.type)
+
+
+def shown_type(spark: SparkSession, text: str) -> str:
+    """Return a type as DESCRIBE shows it: as Spark does, with TIMESTAMP_LTZ where files have it."""
+    shown = bridge.parse_type(spark, text).simpleString()
+    return with_timestamps(shown, timestamps_in(text))
 
 
 def has_timestamp(data_type: DataType) -> bool:

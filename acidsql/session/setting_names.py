@@ -31,6 +31,7 @@ SETTINGS = (
     "spark.acidsql.retries",
     "spark.acidsql.snapshot.maxAge",
     "spark.acidsql.synchronous",
+    "spark.acidsql.timestampType",
     "spark.acidsql.txn.timeout",
 )
 """All settings."""

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError, invalid_setting
 from acidsql.format.identifiers import folded
+from acidsql.format.timestamp_types import HIVE_INSTANT, INSTANT, TIMESTAMP
 from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
 from acidsql.metastore.names import METASTORE_FILE, THRIFT
 from acidsql.metastore.tls import Tls
@@ -154,6 +155,22 @@ def orc_codec(spark: SparkSession) -> str | None:
                 )
             return codec
     return None
+
+
+def takes_instants(spark: SparkSession) -> bool:
+    """Return whether the TIMESTAMPs of new columns are instants in files, which is what
+    ``spark.acidsql.timestampType`` says. It is read by each statement that makes columns.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE.
+    """
+    names = {HIVE_INSTANT: True, INSTANT: True, TIMESTAMP: False}
+    key = "spark.acidsql.timestampType"
+    value = str(spark.conf.get(key, TIMESTAMP))
+    found = names.get(" ".join(value.lower().split()))
+    if found is None:
+        raise invalid_setting(key, value, "use TIMESTAMP or TIMESTAMP WITH LOCAL TIME ZONE")
+    return found
 
 
 def _seconds(spark: SparkSession, key: str, default: float) -> float:

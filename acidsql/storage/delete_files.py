@@ -209,6 +209,9 @@ _ARROW_TYPES = {
 
 def _arrow_type(data_type: DataType) -> pa.DataType:
     """Return the type of Arrow that becomes the ORC type that Spark's writer uses for a type."""
+    # Imported here because programs without Spark read delete files.
+    from acidsql.bridge.instants import InstantType  # noqa: PLC0415
+
     if isinstance(data_type, StructType):
         fields: list[StructField] = data_type.fields
         return pa.struct([(field.name, _arrow_type(field.dataType)) for field in fields])
@@ -218,4 +221,6 @@ def _arrow_type(data_type: DataType) -> pa.DataType:
         return pa.map_(_arrow_type(data_type.keyType), _arrow_type(data_type.valueType))
     if isinstance(data_type, DecimalType):
         return pa.decimal128(data_type.precision, data_type.scale)
+    if isinstance(data_type, InstantType):
+        return pa.timestamp("ns", "UTC")
     return _ARROW_TYPES[data_type.typeName()]

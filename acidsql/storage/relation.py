@@ -14,7 +14,7 @@ from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Column, Table
 from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN
-from acidsql.schema.columns import partition_schema
+from acidsql.schema.columns import has_instant, partition_schema
 from acidsql.storage.directory import Listing, child
 from acidsql.storage.splits import (
     DataFile,
@@ -148,11 +148,23 @@ def event_file(listing: Listing, name: str, ordinal: int) -> DataFile:
     )
 
 
+# Metadata of a column with TIMESTAMPs of which files have the instant (``ReadPlan.INSTANTS``).
+_INSTANTS = {"acidsql.instants": "true"}
+
+
 @bridge.cached_per_session(256)
 def _declared_columns(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
     """Return the columns of files with the types that the metastore has, CHAR and VARCHAR too."""
     return StructType(
-        [StructField(c.name, bridge.parse_type(spark, c.type), c.nullable) for c in columns]
+        [
+            StructField(
+                c.name,
+                bridge.parse_type(spark, c.type),
+                c.nullable,
+                _INSTANTS if has_instant(c) else None,
+            )
+            for c in columns
+        ]
     )
 
 

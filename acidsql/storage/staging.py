@@ -33,6 +33,7 @@ from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.schema.acid_file import KEYS, event_schema
+from acidsql.schema.columns import with_stored_instants
 from acidsql.storage.delete_places import DeletePlaces
 from acidsql.storage.staging_place import StagedFile, StagingPlace
 from acidsql.syntax.lexer import quote
@@ -279,7 +280,7 @@ def bucket_file_schema(
         columns: see ``FileSchema``.
         zone: see ``FileSchema``.
     """
-    events = event_schema(row, deletes=True)
+    events = event_schema(with_stored_instants(table, row), deletes=True)
     if not row.fields:
         events = StructType(events.fields[:-1])
     return bridge.FileSchema(events=events, columns=columns, options=orc_options(table), zone=zone)

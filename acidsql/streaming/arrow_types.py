@@ -58,4 +58,5 @@ _SPARK_NAMES = {
     pa.binary(): "BINARY",
     pa.date32(): "DATE",
     pa.timestamp("us"): "TIMESTAMP",
+    pa.timestamp("us", "UTC"): "TIMESTAMP_LTZ",
 }

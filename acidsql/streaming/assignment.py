@@ -220,6 +220,8 @@ def _as_decimal(values: pa.Array, target: pa.DataType) -> pa.Array:
 def _as_moment(values: pa.Array, target: pa.DataType, zone: ZoneInfo) -> pa.Array:
     """Return dates or timestamps as the other, or as local times in the zone."""
     micro = pa.timestamp("us")
+    if pa.types.is_timestamp(target) and target.tz is not None:
+        return _as_instant(values, target, zone)
     if pa.types.is_date(values.type):
         local = values.cast(pa.date32())
         return local if pa.types.is_date(target) else local.cast(micro)
@@ -229,6 +231,17 @@ def _as_moment(values: pa.Array, target: pa.DataType, zone: ZoneInfo) -> pa.Arra
     else:
         local = pc.floor_temporal(values, unit="microsecond").cast(micro)
     return local if pa.types.is_timestamp(target) else local.cast(pa.date32(), safe=False)
+
+
+def _as_instant(values: pa.Array, target: pa.DataType, zone: ZoneInfo) -> pa.Array:
+    """Return dates or timestamps as instants; those without a time zone are local times in one."""
+    if not pa.types.is_date(values.type) and values.type.tz is not None:
+        return values.cast(target, safe=False)
+    local = _as_moment(values, pa.timestamp("us"), zone)
+    try:
+        return pc.assume_timezone(local, zone.key, ambiguous="earliest").cast(target)
+    except pa.ArrowInvalid:  # a time that the zone leaves out: Python moves it on, as Java does
+        return _each(local, lambda value: value.replace(tzinfo=zone), target)
 
 
 def _as_text(values: pa.Array, rules: Rules) -> pa.Array:

@@ -31,9 +31,9 @@ _SIMPLE = {
     "string": pa.string(),
     "binary": pa.binary(),
     "date": pa.date32(),
-    # Without a time zone: with one it would be another type of ORC.
+    # With a time zone it is another type of ORC, an instant.
     "timestamp": pa.timestamp("us"),
-    "timestamp_ltz": pa.timestamp("us"),
+    "timestamp_ltz": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
 _WITH_LENGTH = ("char", "varchar")

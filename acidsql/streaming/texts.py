@@ -62,6 +62,22 @@ def local_time(text: str, zone: ZoneInfo) -> datetime:
     >>> local_time("2024-01-01 12:00:00Z", ZoneInfo("Europe/Berlin"))
     datetime.datetime(2024, 1, 1, 13, 0)
     """
+    found = _time(text)
+    return found if found.tzinfo is None else found.astimezone(zone).replace(tzinfo=None)
+
+
+def instant(text: str, zone: ZoneInfo) -> datetime:
+    """Return the instant that a text stands for: that of a local time in a zone, if it names none.
+
+    >>> instant("2024-01-01 12:00:00", ZoneInfo("Europe/Berlin")).astimezone(UTC).hour
+    11
+    """
+    found = _time(text)
+    return found.replace(tzinfo=zone) if found.tzinfo is None else found
+
+
+def _time(text: str) -> datetime:
+    """Return the time of a text, with the time zone that it names."""
     match = _TIMESTAMP_TEXT.fullmatch(text.strip())
     if match is None:
         raise ValueError(text)
@@ -77,23 +93,21 @@ def local_time(text: str, zone: ZoneInfo) -> datetime:
     )
     if match["zone"] is None:
         return found
-    return _in_zone(found, match["zone"].strip(), zone)
+    return _in_zone(found, match["zone"].strip())
 
 
-def _in_zone(found: datetime, name: str, zone: ZoneInfo) -> datetime:
+def _in_zone(found: datetime, name: str) -> datetime:
     offset = _OFFSET.fullmatch(name)
     if name in ("Z", "UTC", "GMT"):
-        aware = found.replace(tzinfo=UTC)
-    elif offset is not None:
+        return found.replace(tzinfo=UTC)
+    if offset is not None:
         hours, minutes = int(offset["hours"]), int(offset["minutes"] or 0)
         shift = timedelta(hours=hours, minutes=minutes) * (-1 if offset["sign"] == "-" else 1)
-        aware = (found - shift).replace(tzinfo=UTC)
-    else:
-        try:
-            aware = found.replace(tzinfo=ZoneInfo(name))
-        except (KeyError, OSError) as error:  # not the name of a zone
-            raise ValueError(name) from error
-    return aware.astimezone(zone).replace(tzinfo=None)
+        return (found - shift).replace(tzinfo=UTC)
+    try:
+        return found.replace(tzinfo=ZoneInfo(name))
+    except (KeyError, OSError) as error:  # not the name of a zone
+        raise ValueError(name) from error
 
 
 def number(text: str) -> float:
@@ -203,7 +217,7 @@ def reader(target: pa.DataType, zone: ZoneInfo) -> Callable[[str], object]:
     if pa.types.is_date(target):
         return day
     if pa.types.is_timestamp(target):
-        return lambda text: local_time(text, zone)
+        return lambda text: (local_time if target.tz is None else instant)(text, zone)
     return octets
 
 

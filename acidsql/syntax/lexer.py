@@ -130,6 +130,21 @@ def blank_comments(text: str, lexis: Lexis = Lexis.SPARK) -> str:
     return "".join(pieces)
 
 
+def replaced_words(text: str, words: re.Pattern[str], other: str) -> str:
+    """Replace words of a text, except in comments and quotes; what follows keeps its place if the
+    other word is not longer.
+
+    >>> replaced_words("a INT, b CHAR COMMENT 'INT'", re.compile("INT|CHAR"), "X")
+    "a X  , b X    COMMENT 'INT'"
+    """
+    pieces = list(text)
+    for span in code_spans(text):
+        for found in words.finditer(text, span.start, span.end):
+            replaced = other.ljust(len(found[0]))
+            pieces[found.start() : found.end()] = [replaced] + [""] * (len(found[0]) - 1)
+    return "".join(pieces)
+
+
 def code_spans(text: str) -> Iterator[Span]:
     """Yield the parts of ``text`` outside comments, string literals and quoted names."""
     position = 0

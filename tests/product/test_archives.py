@@ -89,6 +89,37 @@ def test_partitions(lab: Lab, tmp_path: Path) -> None:
     assert _refused(lab, nowhere) == "PARTITIONS_NOT_FOUND"
 
 
+@pytest.mark.parametrize("partitioned", ["", "p INT"])
+def test_files_of_a_bucketed_table_have_its_numbers(
+    lab: Lab, tmp_path: Path, partitioned: str
+) -> None:
+    table = lab.create(
+        "id INT, v STRING", partitioned=partitioned, clustered="(v, id) INTO 3 BUCKETS"
+    )
+    p = ", id % 2" if partitioned else ""
+    lab.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), concat('v', id){p} FROM range(40)")
+    lab.sql(f"DELETE FROM {table} WHERE id % 5 = 0")
+    place = tmp_path / "archive"
+    assert lab.sql(f"EXPORT TABLE {table} TO '{place}'") == [(32,)]
+    directories = ["p=0", "p=1"] if partitioned else ["data"]
+    names = [f"{d}/{name}" for d in directories for name in ("000000_0", "000001_0", "000002_0")]
+    assert [f for f in _files(place) if f.endswith("_0")] == names
+    lab.sql(f"IMPORT TABLE {table}_new FROM '{place}'")
+    assert lab.rows(f"{table}_new") == lab.rows(table)
+    assert lab.sql(f"CHECK TABLE {table}_new FULL") == []
+    lab.sql(f"UPDATE {table}_new SET v = 'x' WHERE id = 7")
+    assert lab.sql(f"SELECT v FROM {table}_new WHERE id = 7") == [("x",)]
+    made = lab.session.metastore.table("default", f"{table}_new")
+    assert (made.bucket_columns, made.num_buckets) == (("v", "id"), 3)
+    one = lab.create("id INT, v STRING", partitioned=partitioned, clustered="(id) INTO 2 BUCKETS")
+    assert _refused(lab, f"IMPORT TABLE {one} FROM '{place}'") == "IMPORT_SCHEMA_MISMATCH"
+
+
+def test_instants_are_not_exported(lab: Lab, tmp_path: Path) -> None:
+    table = lab.create("id INT, s STRUCT<a: TIMESTAMP_LTZ>")
+    assert _refused(lab, f"EXPORT TABLE {table} TO '{tmp_path}/new'") == "UNSUPPORTED_DATATYPE"
+
+
 def test_empty_and_insert_only_tables(lab: Lab, tmp_path: Path) -> None:
     table = lab.create("id INT")
     assert lab.sql(f"EXPORT TABLE {table} TO '{tmp_path}/empty'") == [(0,)]

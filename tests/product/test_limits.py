@@ -63,9 +63,6 @@ _LIMITS = {
     "`CLONE` of an insert-only table": _features(
         INSERT_ONLY_CLONE="CREATE TABLE bad2 CLONE bad_only"
     ),
-    "`EXPORT` of a bucketed table": _features(
-        EXPORT_BUCKETED="EXPORT TABLE bad_buckets TO '{files}/new'"
-    ),
     "`EXPORT … FOR REPLICATION`": _features(
         EXPORT_FOR_REPLICATION="EXPORT TABLE bad TO '{files}/new' FOR REPLICATION('1')"
     ),
@@ -286,7 +283,8 @@ _LIMITS = {
         )
     ),
     "`DROP DATABASE default`": _features(DROP_DATABASE="DROP DATABASE default CASCADE"),
-    "intervals, VOID, VARIANT, TIME; in an insert-only table TIMESTAMP_NTZ": {
+    "intervals, VOID, VARIANT, TIME; in an insert-only table, and in an `EXPORT`, TIMESTAMP_NTZ "
+    "and TIMESTAMP_LTZ": {
         "CREATE TABLE bad2 (x timestamp_ntz) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
         "'transactional_properties'='insert_only')": "UNSUPPORTED_DATATYPE",
         _create("", "(x interval day)"): "UNSUPPORTED_DATATYPE",

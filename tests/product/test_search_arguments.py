@@ -16,7 +16,8 @@ pytestmark = pytest.mark.spark
 COLUMNS = (
     "i INT, l BIGINT, s SMALLINT, b TINYINT, f BOOLEAN, t STRING, v VARCHAR(9), c CHAR(5), "
     "d DATE, n DECIMAL(9, 2), big DECIMAL(30, 4), x DOUBLE, r FLOAT, ts TIMESTAMP, bin BINARY, "
-    "st STRUCT<i: INT, t: STRING>, a ARRAY<STRING>, operation INT, `row` INT, `two words` INT"
+    "at TIMESTAMP_LTZ, st STRUCT<i: INT, t: STRING>, a ARRAY<STRING>, operation INT, "
+    "`row` INT, `two words` INT"
 )
 # Each of 200 rows has a NULL here and there; text and numbers go along with the number of the row.
 ROWS = """
@@ -26,6 +27,7 @@ SELECT /*+ COALESCE(1) */ IF(k % 7 = 0, NULL, k), IF(k % 11 = 0, NULL, k * 10000
   IF(k % 13 = 0, NULL, date_add(DATE'2024-01-01', k)), IF(k % 4 = 0, NULL, k / 8),
   k * 1000000000000.0001, IF(k % 9 = 0, double('NaN'), k / 3), IF(k = 0, -0.0, k / 7),
   timestamp_seconds(k * 100000), CAST(concat('b', k) AS BINARY),
+  IF(k % 10 = 4, NULL, timestamp_micros(k * 86400000001)),
   IF(k % 8 = 0, NULL, named_struct('i', IF(k % 10 = 0, NULL, k), 't', concat('s', k))),
   IF(k % 12 = 0, NULL, array(concat('e', k), NULL)), k % 20, k % 21, k % 22
 FROM (SELECT CAST({first} + id AS INT) AS k FROM range({count}))
@@ -73,6 +75,16 @@ CONDITIONS = [
     "x <= 1 OR i = 3",
     "r = 0.0",
     "ts < TIMESTAMP'1970-01-03 00:00:00' OR i = 77",
+    "at = TIMESTAMP'2024-02-12 00:00:00' OR at = timestamp_micros(42 * 86400000001)",
+    "NOT at = timestamp_micros(42 * 86400000001) AND at < TIMESTAMP'1970-03-01'",
+    "at <> timestamp_micros(42 * 86400000001)",
+    "at <= timestamp_micros(42 * 86400000001) AND at > timestamp_micros(40 * 86400000001)",
+    "at >= timestamp_micros(42 * 86400000001) AND at < timestamp_micros(50 * 86400000001)",
+    "at IN (timestamp_micros(42 * 86400000001), timestamp_micros(43 * 86400000001), NULL)",
+    "at NOT IN (timestamp_micros(42 * 86400000001), timestamp_micros(43 * 86400000001))",
+    "at IS NULL AND i > 20",
+    "at IS NOT NULL AND at < TIMESTAMP'1950-01-01'",
+    "at < timestamp_micros(1) OR at > TIMESTAMP'1970-06-01'",
     "bin = CAST('b42' AS BINARY)",
     "st.i = 43",
     "st.i = 43 AND i = 43",
@@ -155,8 +167,11 @@ def scanned_rows(frame: DataFrame) -> int:
 def sorted_table(spark: Any) -> Iterator[str]:
     """Yield a table of four row groups of 10,000 rows each."""
     lab = Lab(spark)
-    name = lab.create("id INT, t STRING")
-    rows = "SELECT CAST(id AS INT), concat('t', id) FROM range(0, 40000, 1, 1)"
+    name = lab.create("id INT, t STRING, at TIMESTAMP_LTZ")
+    rows = (
+        "SELECT CAST(id AS INT), concat('t', id), timestamp_seconds(86400 * 365 + id) "
+        "FROM range(0, 40000, 1, 1)"
+    )
     lab.sql(f"INSERT INTO {name} {rows}")
     yield name
     lab.sql(f"DROP TABLE {name}")
@@ -172,6 +187,9 @@ def sorted_table(spark: Any) -> Iterator[str]:
         ("SELECT * FROM {t} WHERE id IN (1, 39999)", 20000),
         ("SELECT * FROM {t} WHERE id + 1 = 25000", 40000),
         ("SELECT * FROM {t} WHERE id = 50000", 0),
+        ("SELECT * FROM {t} WHERE at = timestamp_seconds(86400 * 365 + 25000)", 10000),
+        ("SELECT * FROM {t} WHERE at < timestamp_micros(31536000000001)", 10000),
+        ("SELECT * FROM {t} WHERE at >= timestamp_seconds(86400 * 365 + 40000)", 0),
         (
             "WITH c AS (SELECT * FROM {t}) "
             "SELECT * FROM c WHERE id = 1 UNION ALL SELECT * FROM c WHERE id = 2",
@@ -202,7 +220,7 @@ def test_changes_find_their_rows_the_same_way(lab: Lab, sorted_table: str) -> No
         lab.sql("DELETE FROM changed WHERE id BETWEEN 5 AND 9")
         lab.sql(
             "MERGE INTO changed USING (SELECT 7 AS k) ON id = k AND id < 10 "
-            "WHEN NOT MATCHED THEN INSERT VALUES (k, 'seven')"
+            "WHEN NOT MATCHED THEN INSERT (id, t) VALUES (k, 'seven')"
         )
         assert lab.sql("SELECT count(*), count(DISTINCT id) FROM changed") == [(39996, 39996)]
         assert lab.sql("SELECT t FROM changed WHERE id IN (20001, 7)") == [("new",), ("seven",)]

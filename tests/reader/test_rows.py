@@ -32,6 +32,17 @@ MORE_VALUES = {
     ],
     "map<string,map<int,string>>": ["map('a', map(1, 'x', 2, NULL), 'b', map())"],
     "map<char(2),array<char(3)>>": ["map('a', array('b', NULL))"],
+    "timestamp_ltz": [
+        "TIMESTAMP'0001-01-01 00:00:00'",
+        "TIMESTAMP'1582-10-04 23:59:59.999999'",
+        "TIMESTAMP'1969-12-31 23:59:58.123456'",
+        "TIMESTAMP'2024-03-10 02:30:00.000001'",
+        "TIMESTAMP'9999-12-31 23:59:59.999999'",
+    ],
+    "struct<a:map<timestamp_ltz,timestamp>,b:array<timestamp_ltz>,c:timestamp_ntz>": [
+        "named_struct('a', map(TIMESTAMP'2024-11-03 01:30:00', NULL), 'b', "
+        "array(TIMESTAMP'1500-01-01 00:00:00', NULL), 'c', TIMESTAMP_NTZ'2024-03-10 02:30:00')",
+    ],
     "array<timestamp>": ["array(TIMESTAMP'1500-01-01 00:00:00', NULL)"],
     "struct<a:binary,b:boolean,c:tinyint,d:smallint,e:float>": [
         "named_struct('a', X'01', 'b', true, 'c', 1Y, 'd', 2S, 'e', float(0.5))",

@@ -1,5 +1,6 @@
 package acidsql.orc;
 
+import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
@@ -113,6 +114,12 @@ final class Columns {
       long second = Math.floorDiv(local, 1000000L);
       LocalDateTime time = LocalDateTime.ofEpochSecond(second, 0, ZoneOffset.UTC);
       return time.atZone(zone).toEpochSecond() * 1000000L + (local - second * 1000000L);
+    }
+
+    /** Returns the local time of a moment; both are microseconds since 1970. */
+    long localOf(long moment) {
+      Instant second = Instant.ofEpochSecond(Math.floorDiv(moment, 1000000L));
+      return moment + zone.getRules().getOffset(second).getTotalSeconds() * 1000000L;
     }
   }
 
@@ -253,12 +260,14 @@ final class Columns {
     private final TimestampColumnVector values;
     private final Moments moments;
     private final boolean isLocal;
+    private final boolean isInstant;
 
     TimestampColumn(DataType type, TimestampColumnVector values, Rows rows, Moments moments) {
       super(type, values, rows);
       this.values = values;
       this.moments = moments;
       this.isLocal = type instanceof TimestampNTZType;
+      this.isInstant = values instanceof Vectors.InstantVector;
     }
 
     public long getLong(int row) {
@@ -270,6 +279,9 @@ final class Columns {
       long day = Math.floorDiv(micros, DAY);
       long local =
           RebaseDateTime.rebaseJulianToGregorianDays((int) day) * DAY + (micros - day * DAY);
+      if (isInstant) {
+        return isLocal ? moments.localOf(local) : local;
+      }
       return isLocal ? local : moments.of(local);
     }
   }

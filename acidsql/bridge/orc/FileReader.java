@@ -74,7 +74,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     // ORC computes moments in the zone of the JVM alone. In that of the session they are computed
     // from local times, which two moments share when clocks are set back.
     boolean isOwnZone =
-        !plan.hasLocalTimes
+        !plan.isInUtc
             && zone.getRules().equals(TimeZone.getDefault().toZoneId().getRules());
     Columns.Moments moments = new Columns.Moments(isOwnZone ? null : zone);
     reader =
@@ -222,7 +222,8 @@ final class FileReader implements SearchArguments.KnownColumns {
       TypeDescription type =
           column < 0
               ? ((TypeDescription) fileTypes.get(i)).clone()
-              : Vectors.orcType(plan.required.fields()[column].dataType());
+              : Vectors.orcType(
+                  plan.required.fields()[column].dataType(), (TypeDescription) fileTypes.get(i));
       row.addField((String) fileNames.get(i), type);
     }
     if (!isEvents) {
@@ -500,7 +501,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     DataType type = plan.declared.fields()[position].dataType();
     ColumnStatistics[] known = reader.getStatistics();
     boolean isKnown = inFile.getId() < known.length;
-    return isKnown && Vectors.isSame(Vectors.orcType(type), inFile) ? known[inFile.getId()] : null;
+    return isKnown && Vectors.isSame(Vectors.orcType(type, inFile), inFile) ? known[inFile.getId()] : null;
   }
 
   /** Returns ranges of the row ids in the part of the file, from its statistics. */
@@ -563,9 +564,15 @@ final class FileReader implements SearchArguments.KnownColumns {
     // A name with a dot or a quote is a path to ORC.
     boolean isPlain = name.matches("[A-Za-z_][A-Za-z0-9_]*");
     TypeDescription inFile = (TypeDescription) fileTypes.get(places[position]);
-    return isPlain && plan.isRead(position) && Vectors.isSame(Vectors.orcType(type), inFile)
+    return isPlain && plan.isRead(position) && Vectors.isSame(Vectors.orcType(type, inFile), inFile)
         ? name
         : null;
+  }
+
+  public boolean isInstant(String column) {
+    int position = plan.positionOf(column);
+    TypeDescription inFile = (TypeDescription) fileTypes.get(places[position]);
+    return plan.isInUtc && inFile.getCategory() == TypeDescription.Category.TIMESTAMP_INSTANT;
   }
 
   public DataType typeOf(String column) {

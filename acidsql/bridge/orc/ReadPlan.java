@@ -13,7 +13,10 @@ final class ReadPlan implements Serializable {
   final int dataColumns; // their number; in positions, those of the partition follow
   final int[] positions; // of the required columns, see AcidTable.positionOf
   final int deletedRows; // what becomes of them, see AcidTable
-  final boolean hasLocalTimes; // whether the table has timestamps that are no moments
+  /** Key of the metadata of columns with instants. */
+  static final String INSTANTS = "acidsql.instants";
+
+  final boolean isInUtc; // whether the table has other timestamps than local times of moments
   final Predicate[] predicates; // all of which rows have to meet, or they may be left out
   final String zone;
   final int batchRows;
@@ -43,7 +46,12 @@ final class ReadPlan implements Serializable {
         columns[positions[i]] = i;
       }
     }
-    this.hasLocalTimes = declared.catalogString().contains("timestamp_ntz");
+    boolean hasOthers = declared.catalogString().contains("timestamp_ntz");
+    StructField[] all = declared.fields();
+    for (int i = 0; i < all.length; i++) {
+      hasOthers |= all[i].metadata().contains(INSTANTS);
+    }
+    this.isInUtc = hasOthers;
   }
 
   /** Returns the index of the required column at a position in the table, or -1. */

@@ -1,6 +1,7 @@
 package acidsql.orc;
 
 import java.sql.Date;
+import java.sql.Timestamp;
 import java.time.LocalDate;
 import java.util.HashSet;
 import java.util.Set;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -30,12 +32,15 @@ import org.apache.spark.unsafe.types.UTF8String;
  * and rows.
  *
  * <p>Left out is what Spark and ORC compare differently: NULL in a list, {@code <=>}, floating-point
- * numbers (NaN, -0.0), moments (time zones), CHAR and VARCHAR, days in which the calendars differ,
+ * numbers (NaN, -0.0), moments of which files have local times (time zones), CHAR and VARCHAR, days in which the calendars differ,
  * and strings with characters that UTF-8 and Java order differently.
  */
 final class SearchArguments {
   // The first day of the Gregorian calendar, 1582-10-15, in days since 1970.
   private static final int FIRST_GREGORIAN_DAY = -141427;
+  // From 1970-01-02 to 9999-12-31, in microseconds since 1970.
+  private static final long FIRST_MICROS = 86400000000L;
+  private static final long LAST_MICROS = 2932896L * FIRST_MICROS;
   private final KnownColumns columns;
   private final Set used = new HashSet(); // names in the file of the columns that are compared
 
@@ -46,6 +51,9 @@ final class SearchArguments {
 
     /** Returns the type of a column of the table. */
     DataType typeOf(String column);
+
+    /** Returns whether a timestamp is an instant in the file. */
+    boolean isInstant(String column);
   }
 
   SearchArguments(KnownColumns columns) {
@@ -95,13 +103,17 @@ final class SearchArguments {
       // Where a range is negated, ORC's filter of rows does not leave out NULL as Spark does.
       return children[0] instanceof Predicate
           && isOneOf(((Predicate) children[0]).name(), "=", "IN", "IS_NULL", "IS_NOT_NULL")
-          && isApplicable(children[0]);
+          && isApplicable(children[0])
+          && !isRange((Predicate) children[0]);
     }
     if (children.length == 0 || !isComparable(children[0])) {
       return false;
     }
     if (name.equals("IS_NULL") || name.equals("IS_NOT_NULL")) {
       return true;
+    }
+    if (name.equals("<>") && isInstant(children[0])) {
+      return false;
     }
     if (isOneOf(name, "=", "<>", "<", "<=", ">", ">=") || name.equals("IN")) {
       for (int i = 1; i < children.length; i++) {
@@ -112,6 +124,15 @@ final class SearchArguments {
       return children.length > 1;
     }
     return false;
+  }
+
+  /** Returns whether a comparison of equality is a range to ORC. */
+  private boolean isRange(Predicate predicate) {
+    return isOneOf(predicate.name(), "=", "IN") && isInstant(predicate.children()[0]);
+  }
+
+  private boolean isInstant(Expression reference) {
+    return typeOf(reference) instanceof TimestampType;
   }
 
   private static boolean isOneOf(String name, String... names) {
@@ -147,6 +168,8 @@ final class SearchArguments {
       builder.isNull(column, kind);
     } else if (name.equals("IS_NOT_NULL")) {
       builder.startNot().isNull(column, kind).end();
+    } else if (kind == PredicateLeaf.Type.TIMESTAMP) {
+      addInstants(builder, column, name, children);
     } else if (name.equals("IN")) {
       Object[] values = new Object[children.length - 1];
       for (int i = 0; i < values.length; i++) {
@@ -171,11 +194,47 @@ final class SearchArguments {
     }
   }
 
+  /**
+   * Adds a comparison of an instant. Files have nanoseconds, and Spark microseconds: a value is all
+   * that is before the next one.
+   */
+  private void addInstants(
+      SearchArgument.Builder builder, String column, String name, Expression[] children) {
+    PredicateLeaf.Type kind = PredicateLeaf.Type.TIMESTAMP;
+    if (name.equals("=") || name.equals("IN")) {
+      SearchArgument.Builder any = children.length > 2 ? builder.startOr() : builder;
+      for (int i = 1; i < children.length; i++) {
+        any.startAnd();
+        any.startNot().lessThan(column, kind, instant(children[i], 0)).end();
+        any.lessThan(column, kind, instant(children[i], 1)).end();
+      }
+      if (children.length > 2) {
+        any.end();
+      }
+      return;
+    }
+    Timestamp bound = instant(children[1], isOneOf(name, "<=", ">") ? 1 : 0);
+    if (isOneOf(name, "<", "<=")) {
+      builder.lessThan(column, kind, bound);
+    } else {
+      builder.startNot().lessThan(column, kind, bound).end();
+    }
+  }
+
+  /** Returns the instant of a literal, some microseconds later. */
+  private static Timestamp instant(Expression literal, int later) {
+    long micros = ((Number) ((LiteralValue) literal).value()).longValue() + later;
+    Timestamp found = new Timestamp(Math.floorDiv(micros, 1000L));
+    found.setNanos((int) Math.floorMod(micros, 1000000L) * 1000);
+    return found;
+  }
+
   private boolean isComparable(Expression expression) {
     String column = columnOf(expression);
     return column != null
         && columns.nameOf(column) != null
-        && kindOf(columns.typeOf(column)) != null;
+        && kindOf(columns.typeOf(column)) != null
+        && (!(columns.typeOf(column) instanceof TimestampType) || columns.isInstant(column));
   }
 
   /** Returns the name of a column of the table, null for other expressions and nested fields. */
@@ -206,6 +265,8 @@ final class SearchArguments {
       return PredicateLeaf.Type.DATE;
     } else if (type instanceof StringType) {
       return PredicateLeaf.Type.STRING;
+    } else if (type instanceof TimestampType) {
+      return PredicateLeaf.Type.TIMESTAMP;
     }
     return null;
   }
@@ -232,6 +293,10 @@ final class SearchArguments {
           : null;
     } else if (type instanceof StringType) {
       return ordered(((UTF8String) value).toString());
+    } else if (type instanceof TimestampType) {
+      // Before 1970 writers have cut fractions of seconds in two directions.
+      long micros = ((Number) value).longValue();
+      return micros >= FIRST_MICROS && micros < LAST_MICROS ? value : null;
     }
     return Long.valueOf(((Number) value).longValue());
   }

@@ -42,8 +42,10 @@ final class Vectors {
    * Returns the type as which ORC reads a column.
    *
    * @param type type of the column in the table; CHAR and VARCHAR are read as strings
+   * @param file its type in the file, which tells instants from local times; null if the file has no
+   *     such column
    */
-  static TypeDescription orcType(DataType type) {
+  static TypeDescription orcType(DataType type, TypeDescription file) {
     if (type instanceof BooleanType) {
       return TypeDescription.createBoolean();
     } else if (type instanceof ByteType) {
@@ -70,21 +72,26 @@ final class Vectors {
     } else if (type instanceof DateType) {
       return TypeDescription.createDate();
     } else if (type instanceof TimestampType || type instanceof TimestampNTZType) {
-      return TypeDescription.createTimestamp();
+      return file != null && file.getCategory() == TypeDescription.Category.TIMESTAMP_INSTANT
+          ? TypeDescription.createTimestampInstant()
+          : TypeDescription.createTimestamp();
     } else if (type instanceof StringType
         || type instanceof CharType
         || type instanceof VarcharType) {
       return TypeDescription.createString();
     } else if (type instanceof ArrayType) {
-      return TypeDescription.createList(orcType(((ArrayType) type).elementType()));
+      return TypeDescription.createList(
+          orcType(((ArrayType) type).elementType(), child(file, 0)));
     } else if (type instanceof MapType) {
       MapType map = (MapType) type;
-      return TypeDescription.createMap(orcType(map.keyType()), orcType(map.valueType()));
+      return TypeDescription.createMap(
+          orcType(map.keyType(), child(file, 0)), orcType(map.valueType(), child(file, 1)));
     } else if (type instanceof StructType) {
       TypeDescription struct = TypeDescription.createStruct();
       StructField[] fields = ((StructType) type).fields();
       for (int i = 0; i < fields.length; i++) {
-        struct.addField(fields[i].name(), orcType(fields[i].dataType()));
+        String name = fields[i].name();
+        struct.addField(name, orcType(fields[i].dataType(), field(file, name)));
       }
       return struct;
     }
@@ -125,8 +132,9 @@ final class Vectors {
       case DOUBLE:
         return new DoubleColumnVector(size);
       case TIMESTAMP:
-      case TIMESTAMP_INSTANT:
         return new TimestampColumnVector(size);
+      case TIMESTAMP_INSTANT:
+        return new InstantVector(size);
       case DECIMAL:
         int precision = type.getPrecision();
         // A conversion is left to the vector that all of ORC's converters know.
@@ -150,6 +158,13 @@ final class Vectors {
             newVector((TypeDescription) children.get(1), child(file, 1), false, size));
       default:
         return new BytesColumnVector(size);
+    }
+  }
+
+  /** Times of UTC that are moments. */
+  static final class InstantVector extends TimestampColumnVector {
+    InstantVector(int size) {
+      super(size);
     }
   }
 

@@ -60,6 +60,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
     ZoneId zone = DateTimeUtils.getZoneId(conf.get(TIME_ZONE));
     boolean isOwnZone =
         !columns.catalogString().contains("timestamp_ntz")
+            && !schema.toString().contains("local time zone")
             && zone.getRules().equals(TimeZone.getDefault().toZoneId().getRules());
     LocalTimes times = isOwnZone ? null : new LocalTimes(zone);
     OrcFile.WriterOptions options =
@@ -91,9 +92,12 @@ public final class BucketFile implements OrcFile.WriterCallback {
     rowId = (LongColumnVector) batch.cols[3];
     currentWriteId = (LongColumnVector) batch.cols[4];
     row = batch.cols.length > EVENT_COLUMNS ? (StructColumnVector) batch.cols[EVENT_COLUMNS] : null;
+    TypeDescription stored =
+        row == null ? null : (TypeDescription) schema.getChildren().get(EVENT_COLUMNS);
     cells = new Cells[columns.length()];
     for (int i = 0; i < cells.length; i++) {
-      cells[i] = Cells.of(columns.fields()[i].dataType(), row.fields[i], times);
+      TypeDescription type = (TypeDescription) stored.getChildren().get(i);
+      cells[i] = Cells.of(columns.fields()[i].dataType(), type, row.fields[i], times);
     }
   }
 

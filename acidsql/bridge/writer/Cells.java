@@ -1,5 +1,6 @@
 package acidsql.writer;
 
+import java.util.List;
 import org.apache.hadoop.hive.common.type.HiveDecimal;
 import org.apache.hadoop.hive.ql.exec.vector.BytesColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.ColumnVector;
@@ -11,6 +12,7 @@ import org.apache.hadoop.hive.ql.exec.vector.LongColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.MapColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.StructColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.TimestampColumnVector;
+import org.apache.orc.TypeDescription;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
@@ -72,10 +74,12 @@ abstract class Cells {
   /**
    * Return what fills a vector from values of a type, by the rules of Spark's own ORC writer.
    *
+   * @param stored type in the file
    * @param times the local times of moments; null where ORC's writer converts moments itself, in the
    *     time zone of the JVM
    */
-  static Cells of(DataType type, ColumnVector vector, LocalTimes times) {
+  static Cells of(DataType type, TypeDescription stored, ColumnVector vector, LocalTimes times) {
+    List children = stored.getChildren();
     if (type instanceof BooleanType) return new Booleans(vector);
     if (type instanceof ByteType) return new Bytes(vector);
     if (type instanceof ShortType) return new Shorts(vector);
@@ -86,6 +90,8 @@ abstract class Cells {
     if (type instanceof StringType) return new Texts(vector);
     if (type instanceof BinaryType) return new Binaries(vector);
     if (type instanceof DateType) return new Dates(vector);
+    if (stored.getCategory() == TypeDescription.Category.TIMESTAMP_INSTANT)
+      return new WallClocks(vector); // that of UTC
     if (type instanceof TimestampType)
       return times == null ? (Cells) new Moments(vector) : new Timestamps(vector, times);
     if (type instanceof TimestampNTZType) return new WallClocks(vector);
@@ -95,9 +101,9 @@ abstract class Cells {
           ? (Cells) new ShortDecimals(vector, decimal)
           : (Cells) new LongDecimals(vector, decimal);
     }
-    if (type instanceof ArrayType) return new Lists(vector, (ArrayType) type, times);
-    if (type instanceof MapType) return new Maps(vector, (MapType) type, times);
-    if (type instanceof StructType) return new Structs(vector, (StructType) type, times);
+    if (type instanceof ArrayType) return new Lists(vector, (ArrayType) type, children, times);
+    if (type instanceof MapType) return new Maps(vector, (MapType) type, children, times);
+    if (type instanceof StructType) return new Structs(vector, (StructType) type, children, times);
     throw new UnsupportedOperationException("no ORC file holds values of " + type.catalogString());
   }
 
@@ -334,10 +340,10 @@ abstract class Cells {
     private final ListColumnVector lists;
     private final Cells elements;
 
-    Lists(ColumnVector vector, ArrayType type, LocalTimes times) {
+    Lists(ColumnVector vector, ArrayType type, List stored, LocalTimes times) {
       super(vector);
       lists = (ListColumnVector) vector;
-      elements = Cells.of(type.elementType(), lists.child, times);
+      elements = Cells.of(type.elementType(), (TypeDescription) stored.get(0), lists.child, times);
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -355,11 +361,11 @@ abstract class Cells {
     private final MapColumnVector maps;
     private final Cells keys, values;
 
-    Maps(ColumnVector vector, MapType type, LocalTimes times) {
+    Maps(ColumnVector vector, MapType type, List stored, LocalTimes times) {
       super(vector);
       maps = (MapColumnVector) vector;
-      keys = Cells.of(type.keyType(), maps.keys, times);
-      values = Cells.of(type.valueType(), maps.values, times);
+      keys = Cells.of(type.keyType(), (TypeDescription) stored.get(0), maps.keys, times);
+      values = Cells.of(type.valueType(), (TypeDescription) stored.get(1), maps.values, times);
     }
 
     void setValue(int at, SpecializedGetters from, int ordinal) {
@@ -378,12 +384,13 @@ abstract class Cells {
   static final class Structs extends Cells {
     private final Cells[] fields;
 
-    Structs(ColumnVector vector, StructType type, LocalTimes times) {
+    Structs(ColumnVector vector, StructType type, List stored, LocalTimes times) {
       super(vector);
       fields = new Cells[type.length()];
       for (int i = 0; i < fields.length; i++) {
         ColumnVector field = ((StructColumnVector) vector).fields[i];
-        fields[i] = Cells.of(type.fields()[i].dataType(), field, times);
+        TypeDescription own = (TypeDescription) stored.get(i);
+        fields[i] = Cells.of(type.fields()[i].dataType(), own, field, times);
       }
     }
 

@@ -1,6 +1,8 @@
 package acidsql.writer;
 
 import java.io.IOException;
+import java.util.List;
+import java.util.PrimitiveIterator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.orc.TypeDescription;
 import org.apache.spark.sql.types.StructType;
@@ -38,6 +40,48 @@ public final class Writers {
             values,
             isBucketed,
             stagesKeys));
+  }
+
+  /**
+   * Returns a type in which some timestamps are instants.
+   *
+   * @param instants of each timestamp, in order, whether it is one: {@code 1} or {@code 0}
+   */
+  public TypeDescription withInstants(TypeDescription type, String instants) {
+    return withInstants(type, instants.chars().iterator());
+  }
+
+  private static TypeDescription withInstants(TypeDescription type, PrimitiveIterator.OfInt left) {
+    List children = type.getChildren();
+    TypeDescription made;
+    switch (type.getCategory()) {
+      case TIMESTAMP:
+        made =
+            left.nextInt() == '1'
+                ? TypeDescription.createTimestampInstant()
+                : TypeDescription.createTimestamp();
+        break;
+      case STRUCT:
+        made = TypeDescription.createStruct();
+        for (int i = 0; i < children.size(); i++) {
+          TypeDescription child = withInstants((TypeDescription) children.get(i), left);
+          made.addField((String) type.getFieldNames().get(i), child);
+        }
+        break;
+      case LIST:
+        made = TypeDescription.createList(withInstants((TypeDescription) children.get(0), left));
+        break;
+      case MAP:
+        TypeDescription key = withInstants((TypeDescription) children.get(0), left);
+        made = TypeDescription.createMap(key, withInstants((TypeDescription) children.get(1), left));
+        break;
+      default:
+        return type.clone();
+    }
+    for (Object name : type.getAttributeNames()) {
+      made.setAttribute((String) name, type.getAttributeValue((String) name));
+    }
+    return made;
   }
 
   /** Makes a file in memory. */

@@ -10,6 +10,14 @@ import re
 from collections.abc import Iterator
 
 from acidsql.errors import AcidAnalysisError
+from acidsql.format.timestamp_types import (
+    HIVE_INSTANT,
+    INSTANT,
+    LOCAL_TIME,
+    TIMESTAMP,
+    timestamps_in,
+    with_timestamps,
+)
 
 _SIMPLE = re.compile(r"[a-z]\w*(\([\d, ]*\))?", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -26,8 +34,8 @@ _SPARK_ONLY = {
     "numeric": "decimal",
     "real": "float",
     "short": "smallint",
-    "timestamp_ltz": "timestamp",
-    "timestamp_ntz": "timestamp",
+    INSTANT: HIVE_INSTANT,
+    LOCAL_TIME: TIMESTAMP,
 }
 
 
@@ -69,7 +77,10 @@ def spark_type(text: str) -> str:
 
     >>> spark_type("struct<a:int,b c:map<string,int>>")
     'struct<a:int,`b c`:map<string,int>>'
+    >>> spark_type("array<timestamp with local time zone>")
+    'array<timestamp_ltz>'
     """
+    text = with_timestamps(text, timestamps_in(text))
     return _HIVE_FIELD.sub(lambda found: _quoted(found[0]), text)
 
 

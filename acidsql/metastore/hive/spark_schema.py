@@ -22,6 +22,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.format.identifiers import lowered
+from acidsql.format.timestamp_types import (
+    LOCAL_TIME,
+    TIMESTAMP,
+    timestamps_in,
+    with_timestamps,
+)
 from acidsql.metastore.hive.column_types import hive_type
 from acidsql.metastore.model import Column, Table
 
@@ -33,12 +39,6 @@ _LONGEST = 4000
 _JSON_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 # Key of a field's metadata with the declared type of char and varchar, which Spark has as a string.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
-_LOCAL_TIME = "timestamp_ntz"
-# Timestamps in Spark's and Hive's text of a type; a field may have such a name, before a colon.
-_SPARK_TIMESTAMP = re.compile(
-    r"(?i)(?:^|(?<=[<,:])|(?<=[<,:] ))timestamp(?:_ltz|(_ntz))?(?= *(?:[,>]|$)| (?:not|comment) )"
-)
-_TIMESTAMP = re.compile(r"(?:^|(?<=[<,:]))timestamp(?=[,>]|$)")
 
 
 def is_schema_property(key: str) -> bool:
@@ -51,7 +51,7 @@ def schema_properties(table: Table) -> dict[str, str]:
     the same.
     """
     columns = (*table.columns, *table.partition_columns)
-    has_local_times = any(_LOCAL_TIME in c.type.lower() for c in columns)
+    has_local_times = any(LOCAL_TIME in timestamps_in(c.type) for c in columns)
     if not has_local_times and all(c.name == c.stored_name for c in columns):
         return {}
     # Hive's databases may keep properties in another encoding: the text is ASCII.
@@ -103,16 +103,19 @@ def as_written(columns: Iterable[Column], written: Mapping[str, WrittenColumn]) 
         )
 
 
-def _with_local_times(text: str, timestamps: Sequence[bool]) -> str:
+def _with_local_times(text: str, local: Sequence[bool]) -> str:
     """Return a type of Hive with TIMESTAMP_NTZ where it was written; Hive may have changed it.
 
     >>> _with_local_times("struct<timestamp:timestamp,b:timestamp>", [False, True])
     'struct<timestamp:timestamp,b:timestamp_ntz>'
     """
-    if not any(timestamps) or len(_TIMESTAMP.findall(text)) != len(timestamps):
+    own = timestamps_in(text)
+    if not any(local) or len(own) != len(local):
         return text
-    kinds = iter(timestamps)
-    return _TIMESTAMP.sub(lambda found: _LOCAL_TIME if next(kinds) else found[0], text)
+    pairs = zip(own, local, strict=True)
+    return with_timestamps(
+        text, [LOCAL_TIME if is_local and word == TIMESTAMP else word for word, is_local in pairs]
+    )
 
 
 def _columns_in(text: str) -> Iterator[WrittenColumn]:
@@ -129,8 +132,8 @@ def _columns_in(text: str) -> Iterator[WrittenColumn]:
 def _timestamps_in(kind: Any) -> Iterator[bool]:
     """Yield of each timestamp in a type of Spark's JSON whether it is a local time."""
     if isinstance(kind, str):
-        if kind in ("timestamp", _LOCAL_TIME):
-            yield kind == _LOCAL_TIME
+        if kind in (TIMESTAMP, LOCAL_TIME):
+            yield kind == LOCAL_TIME
     elif isinstance(kind, dict):
         fields = kind.get("fields")
         nested = fields if isinstance(fields, list) else []
@@ -156,21 +159,13 @@ def _listed(number: str, one: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def _field(column: Column) -> dict[str, Any]:
-    declared = _with_local_times(hive_type(column.type), _timestamps(column.type))
+    words = (LOCAL_TIME if w == LOCAL_TIME else TIMESTAMP for w in timestamps_in(column.type))
+    declared = with_timestamps(hive_type(column.type), words)  # an instant is Spark's TIMESTAMP
     metadata = {} if column.comment is None else {"comment": column.comment}
     if re.search(r"\b(var)?char\(", declared):
         metadata[_DECLARED] = declared
     kind = _json_type(declared)
     return {"name": column.name, "type": kind, "nullable": column.nullable, "metadata": metadata}
-
-
-def _timestamps(text: str) -> list[bool]:
-    """Return of each timestamp in Spark's text of a type whether it is a local time.
-
-    >>> _timestamps("STRUCT<a: TIMESTAMP NOT NULL, `timestamp_ntz`: ARRAY<TIMESTAMP_NTZ>>")
-    [False, True]
-    """
-    return [found[1] is not None for found in _SPARK_TIMESTAMP.finditer(text)]
 
 
 def _json_type(text: str) -> str | dict[str, Any]:

@@ -1,0 +1,102 @@
+"""Instants among the types of columns.
+
+Spark's TIMESTAMP is an instant. Files have the wall clock of most of them, and of the others the
+instant (``acidsql.format.timestamp_types``). ``InstantType`` says that a column is one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import repeat
+
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+
+class InstantType(TimestampType):  # type: ignore[misc] # PySpark has no types here
+    """Spark's TIMESTAMP, of which files have the instant. It equals that type."""
+
+    @classmethod
+    def typeName(cls) -> str:  # noqa: N802 - PySpark's name
+        """Return Spark's name of the type."""
+        return TimestampType.typeName()
+
+    def __repr__(self) -> str:
+        return "TimestampType()"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TimestampType)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(TimestampType())
+
+
+def timestamps_of(data_type: DataType) -> Iterator[DataType]:
+    """Yield all timestamps in a type, in the order of its text."""
+    if isinstance(data_type, TimestampType | TimestampNTZType):
+        yield data_type
+    elif isinstance(data_type, ArrayType):
+        yield from timestamps_of(data_type.elementType)
+    elif isinstance(data_type, MapType):
+        yield from timestamps_of(data_type.keyType)
+        yield from timestamps_of(data_type.valueType)
+    elif isinstance(data_type, StructType):
+        for field in data_type.fields:
+            yield from timestamps_of(field.dataType)
+
+
+def instants_in(data_type: DataType) -> tuple[bool, ...]:
+    """Return of each timestamp in a type whether files have the instant."""
+    return tuple(isinstance(found, InstantType) for found in timestamps_of(data_type))
+
+
+def with_instants(data_type: DataType, instants: Iterator[bool]) -> DataType:
+    """Return a type whose TIMESTAMPs are instants or not.
+
+    Args:
+        data_type: the type.
+        instants: of each timestamp, those of other types included, whether files have the instant.
+            More may follow.
+
+    >>> with_instants(ArrayType(TimestampType()), iter([True])).elementType.__class__.__name__
+    'InstantType'
+    """
+    if isinstance(data_type, TimestampType | TimestampNTZType):
+        is_instant = next(instants)
+        if isinstance(data_type, TimestampNTZType):
+            return data_type
+        return InstantType() if is_instant else TimestampType()
+    if isinstance(data_type, ArrayType):
+        element = with_instants(data_type.elementType, instants)
+        return ArrayType(element, data_type.containsNull)
+    if isinstance(data_type, MapType):
+        key = with_instants(data_type.keyType, instants)
+        value = with_instants(data_type.valueType, instants)
+        return MapType(key, value, data_type.valueContainsNull)
+    if isinstance(data_type, StructType):
+        return fields_with_instants(data_type, instants)
+    return data_type
+
+
+def all_instants(schema: StructType) -> StructType:
+    """Return columns whose TIMESTAMPs are all instants."""
+    return fields_with_instants(schema, repeat(True))
+
+
+def fields_with_instants(schema: StructType, instants: Iterator[bool]) -> StructType:
+    """Return columns whose TIMESTAMPs are instants or not, see ``with_instants``."""
+    fields = [
+        StructField(f.name, with_instants(f.dataType, instants), f.nullable, f.metadata)
+        for f in schema.fields
+    ]
+    return StructType(fields)
