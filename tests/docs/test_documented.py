@@ -200,12 +200,30 @@ def test_there_are_conditions() -> None:
     assert {"CONCURRENT_WRITE", "SNAPSHOT_EXPIRED", "LOAD_DATA_DIRECTORY"} <= all_raised()
 
 
-def test_each_condition_is_documented() -> None:
-    def is_documented(condition: str) -> bool:
-        row = rf"^\|[^|]*`{re.escape(condition)}"
-        return re.search(row, _CONDITIONS, re.MULTILINE) is not None
+@cache
+def sections() -> dict[str, str]:
+    """Return the text below the heading of each condition."""
+    parts = re.split(r"^### `(.+)`$", _CONDITIONS, flags=re.MULTILINE)
+    assert len(set(parts[1::2])) == len(parts[1::2])
+    return {
+        name: text.partition("\n## ")[0]
+        for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
-    assert not {name for name in all_raised() if not is_documented(name)}
+
+def test_each_condition_has_a_section() -> None:
+    def has_section(condition: str) -> bool:  # it may be cut off at a value in its name
+        return any(name.startswith(condition) for name in sections())
+
+    assert not {name for name in all_raised() | _PLACED if not has_section(name)}
+
+
+@pytest.mark.parametrize("name", sections())
+def test_section_of_a_condition_has_cause_example_and_remedy(name: str) -> None:
+    state = sqlstate(name.removesuffix(".*"))
+    beginning = rf"SQLSTATE {state}\. " if state else ""
+    form = rf"\n\n{beginning}[^\n]+\.\n\n- Example: .+\n- What to do: .+\n+"
+    assert re.fullmatch(form, sections()[name])
 
 
 # Those of errors that know their condition, and are made with a place.
@@ -217,21 +235,10 @@ def test_every_condition_has_a_sqlstate() -> None:
     assert set(SQLSTATES) == named - {"SNAPSHOT_EXPIRED"}  # of Spark's errors
 
 
-def test_documents_tell_the_sqlstate_of_a_condition() -> None:
-    rows = re.findall(r"^\| (`[A-Z][^|]*) \| (\S+) \|.*\|.*\|$", _CONDITIONS, re.MULTILINE)
-    told = {name: state for cell, state in rows for name in re.findall(r"`([^`]+)`", cell)}
-    assert {name: told[name] for name in told} == {name: sqlstate(name) or "-" for name in told}
-    assert len(told) > 90
-
-
 def test_documents_name_no_other_condition() -> None:
-    first_cells = re.findall(r"^\| (`[^|]*) \|", _CONDITIONS, re.MULTILINE)
-    named = {name for cell in first_cells for name in re.findall(r"`([^`]+)`", cell)}
-    raised_by_name = {n for n in named if n.isupper() and not n.endswith("*")}
     code = "\n".join(sources())
-    assert raised_by_name
-    for name in raised_by_name:
-        assert name in code, name
+    for name in sections():
+        assert name.removesuffix(".*") in code, name
 
 
 @pytest.mark.parametrize("name", ["policy", "internals/spark"])
