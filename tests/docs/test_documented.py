@@ -33,6 +33,7 @@ _ROOT = Path(__file__).parents[2]
 _PACKAGE = _ROOT / "acidsql"
 _PAGES = sorted((_ROOT / "docs").rglob("*.md"))
 _DOCUMENTS = [_ROOT / "README.md", _ROOT / "CHANGELOG.md", _ROOT / "CONTRIBUTING.md", *_PAGES]
+_DOCUMENTS.append(_ROOT / "tpcds_bench" / "README.md")
 
 
 def page(name: str) -> str:
@@ -272,8 +273,12 @@ def test_benchmark_suites_are_documented() -> None:
     code = "".join((_ROOT / "tpcds_bench" / file).read_text("utf-8") for file in files)
     suites = re.findall(r'@(?:main|click)\.command\("(\w+)"\)', code)
     assert suites
-    commands = re.findall(r"^    python -m tpcds_bench (\w+)", page("performance"), re.MULTILINE)
+    listed = (_ROOT / "tpcds_bench" / "README.md").read_text("utf-8")
+    commands = re.findall(r"^    python -m tpcds_bench (\w+)", listed, re.MULTILINE)
     assert set(suites) == set(commands)
+    named = re.findall(r"`python -m tpcds_bench (\w+)`", page("performance"))
+    assert named
+    assert set(named) <= set(suites)
 
 
 @pytest.mark.parametrize("name", KINDS)
