@@ -363,6 +363,19 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert not anchor or anchor in anchors(found), f"{document.name}: {target}"
 
 
+_LISTS = {"index", "changelog", "contributing"}
+
+
+@pytest.mark.parametrize(
+    "document", [p for p in _PAGES if p.stem not in _LISTS], ids=lambda path: path.stem
+)
+def test_page_begins_with_its_purpose_and_ends_with_the_next_one(document: Path) -> None:
+    text = document.read_text("utf-8")
+    assert re.match(r"# .+\n\n(!\[.+\)\n\n)?[`\w]", text)  # a sentence, perhaps below a picture
+    last = re.split(r"^## ", text, flags=re.MULTILINE)[-1]
+    assert re.fullmatch(r"Where to go next\n\n(?:- .*\[.+\]\(.+\).*\n(?:  .+\n)*)+", last)
+
+
 _INSIDE = [_ROOT / "CONTRIBUTING.md", _ROOT / "docs" / "architecture.md"]
 _INSIDE += [_ROOT / "docs" / "guarantees.md", *sorted((_ROOT / "docs" / "internals").glob("*.md"))]
 
