@@ -44,3 +44,4 @@ def setup(app: Sphinx) -> None:
 def _link_to_pages(_app: Sphinx, _page: str, source: list[str]) -> None:
     for name in ("CONTRIBUTING", "CHANGELOG"):
         source[0] = source[0].replace(f"](../{name}.md", f"]({name.lower()}.md")
+        source[0] = source[0].replace(f"](../../{name}.md", f"](../{name.lower()}.md")

@@ -33,6 +33,7 @@ _ROOT = Path(__file__).parents[2]
 _PACKAGE = _ROOT / "acidsql"
 _PAGES = sorted((_ROOT / "docs").rglob("*.md"))
 _DOCUMENTS = [_ROOT / "README.md", _ROOT / "CHANGELOG.md", _ROOT / "CONTRIBUTING.md", *_PAGES]
+_DOCUMENTS.append(_ROOT / "tpcds_bench" / "README.md")
 
 
 def page(name: str) -> str:
@@ -200,12 +201,30 @@ def test_there_are_conditions() -> None:
     assert {"CONCURRENT_WRITE", "SNAPSHOT_EXPIRED", "LOAD_DATA_DIRECTORY"} <= all_raised()
 
 
-def test_each_condition_is_documented() -> None:
-    def is_documented(condition: str) -> bool:
-        row = rf"^\|[^|]*`{re.escape(condition)}"
-        return re.search(row, _CONDITIONS, re.MULTILINE) is not None
+@cache
+def sections() -> dict[str, str]:
+    """Return the text below the heading of each condition."""
+    parts = re.split(r"^### `(.+)`$", _CONDITIONS, flags=re.MULTILINE)
+    assert len(set(parts[1::2])) == len(parts[1::2])
+    return {
+        name: text.partition("\n## ")[0]
+        for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
-    assert not {name for name in all_raised() if not is_documented(name)}
+
+def test_each_condition_has_a_section() -> None:
+    def has_section(condition: str) -> bool:  # it may be cut off at a value in its name
+        return any(name.startswith(condition) for name in sections())
+
+    assert not {name for name in all_raised() | _PLACED if not has_section(name)}
+
+
+@pytest.mark.parametrize("name", sections())
+def test_section_of_a_condition_has_cause_example_and_remedy(name: str) -> None:
+    state = sqlstate(name.removesuffix(".*"))
+    beginning = rf"SQLSTATE {state}\. " if state else ""
+    form = rf"\n\n{beginning}[^\n]+\.\n\n- Example: .+\n- What to do: .+\n+"
+    assert re.fullmatch(form, sections()[name])
 
 
 # Those of errors that know their condition, and are made with a place.
@@ -217,21 +236,10 @@ def test_every_condition_has_a_sqlstate() -> None:
     assert set(SQLSTATES) == named - {"SNAPSHOT_EXPIRED"}  # of Spark's errors
 
 
-def test_documents_tell_the_sqlstate_of_a_condition() -> None:
-    rows = re.findall(r"^\| (`[A-Z][^|]*) \| (\S+) \|.*\|.*\|$", _CONDITIONS, re.MULTILINE)
-    told = {name: state for cell, state in rows for name in re.findall(r"`([^`]+)`", cell)}
-    assert {name: told[name] for name in told} == {name: sqlstate(name) or "-" for name in told}
-    assert len(told) > 90
-
-
 def test_documents_name_no_other_condition() -> None:
-    first_cells = re.findall(r"^\| (`[^|]*) \|", _CONDITIONS, re.MULTILINE)
-    named = {name for cell in first_cells for name in re.findall(r"`([^`]+)`", cell)}
-    raised_by_name = {n for n in named if n.isupper() and not n.endswith("*")}
     code = "\n".join(sources())
-    assert raised_by_name
-    for name in raised_by_name:
-        assert name in code, name
+    for name in sections():
+        assert name.removesuffix(".*") in code, name
 
 
 @pytest.mark.parametrize("name", ["policy", "internals/spark"])
@@ -265,8 +273,12 @@ def test_benchmark_suites_are_documented() -> None:
     code = "".join((_ROOT / "tpcds_bench" / file).read_text("utf-8") for file in files)
     suites = re.findall(r'@(?:main|click)\.command\("(\w+)"\)', code)
     assert suites
-    commands = re.findall(r"^    python -m tpcds_bench (\w+)", page("performance"), re.MULTILINE)
+    listed = (_ROOT / "tpcds_bench" / "README.md").read_text("utf-8")
+    commands = re.findall(r"^    python -m tpcds_bench (\w+)", listed, re.MULTILINE)
     assert set(suites) == set(commands)
+    named = re.findall(r"`python -m tpcds_bench (\w+)`", page("performance"))
+    assert named
+    assert set(named) <= set(suites)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -349,6 +361,19 @@ def test_links_lead_somewhere(document: Path) -> None:
             found = document.parent / path if path else document
             assert found.exists(), f"{document.name}: {target}"
             assert not anchor or anchor in anchors(found), f"{document.name}: {target}"
+
+
+_LISTS = {"index", "changelog", "contributing"}
+
+
+@pytest.mark.parametrize(
+    "document", [p for p in _PAGES if p.stem not in _LISTS], ids=lambda path: path.stem
+)
+def test_page_begins_with_its_purpose_and_ends_with_the_next_one(document: Path) -> None:
+    text = document.read_text("utf-8")
+    assert re.match(r"# .+\n\n(!\[.+\)\n\n)?[`\w]", text)  # a sentence, perhaps below a picture
+    last = re.split(r"^## ", text, flags=re.MULTILINE)[-1]
+    assert re.fullmatch(r"Where to go next\n\n(?:- .*\[.+\]\(.+\).*\n(?:  .+\n)*)+", last)
 
 
 _INSIDE = [_ROOT / "CONTRIBUTING.md", _ROOT / "docs" / "architecture.md"]

@@ -1,51 +1,60 @@
-"""Tests that each promise of the guarantees names tests that exist."""
+"""Each promise of the guarantees has its tests on the page of evidence, and these tests exist."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 _ROOT = Path(__file__).parents[2]
-_PAGE = (_ROOT / "docs" / "guarantees.md").read_text("utf-8")
-_PROMISES, _, _NOTES = _PAGE.partition("\n[^")
-_DEFINED = dict(re.findall(r"^\[\^([\w-]+)\]: (.+)$", f"[^{_NOTES}", re.MULTILINE))
-# What explains, and promises nothing.
-_NO_PROMISE = (
-    "# ",
-    "## ",
-    "### ",
-    "What acidsql promises about",
-    "To be able to run a statement again",
-    "This takes the disk at its word",
-    "| what came back | the statement",
-    "| at the same time | result",
-    "|---",
-    "| a result |",
-)
+_GUARANTEES = (_ROOT / "docs" / "guarantees.md").read_text("utf-8")
+_EVIDENCE = (_ROOT / "docs" / "internals" / "evidence.md").read_text("utf-8")
+_EXPLAINS_ONLY = ("After an error", "Where to go next")
 
 
-def promises() -> list[str]:
-    """Return the paragraphs, list items and table rows before the notes."""
-    text = re.sub(r"\n(?=- |\| )", "\n\n", _PROMISES)
-    return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+def sections(page: str) -> Iterator[tuple[str, str]]:
+    """Yield the heading and the text of each section, of both levels."""
+    parts = re.split(r"^##+ (.+)$", page, flags=re.MULTILINE)
+    for heading, text in zip(parts[1::2], parts[2::2], strict=True):
+        if heading not in _EXPLAINS_ONLY:
+            yield heading, text
 
 
-@pytest.mark.parametrize("promise", [p for p in promises() if not p.startswith(_NO_PROMISE)])
-def test_each_promise_has_a_note(promise: str) -> None:
-    assert re.search(r"\[\^[\w-]+\]", promise)
+def promises(text: str) -> list[str]:
+    """Return the words in bold, without links and the mark at their end."""
+    bold = re.findall(r"\*\*(.+?)\*\*", text, re.DOTALL)
+    return [re.sub(r"\[(.+?)\]\(.+?\)", r"\1", " ".join(b.split())).rstrip(",.:") for b in bold]
 
 
-def test_the_notes_are_those_that_are_used() -> None:
-    used = re.findall(r"\[\^([\w-]+)\]", _PROMISES)
-    assert set(used) == set(_DEFINED)
+def evidence() -> dict[str, dict[str, list[tuple[str, str]]]]:
+    """Return the tests of each promise, as pairs of file and function, by section."""
+    found = {}
+    for heading, text in sections(_EVIDENCE):
+        items = re.split(r"^- \*\*(.+)\*\*$", text, flags=re.MULTILINE)
+        found[heading] = {
+            promise: re.findall(r"^  - `(tests/[\w/.]+)(?:::(\w+))?`$", tests, re.MULTILINE)
+            for promise, tests in zip(items[1::2], items[2::2], strict=True)
+        }
+    return found
 
 
-@pytest.mark.parametrize("name", _DEFINED)
-def test_each_note_names_tests_that_exist(name: str) -> None:
-    tests = re.findall(r"`(tests/[\w/.]+)(?:::(\w+))?`", _DEFINED[name])
-    assert tests
-    for path, function in tests:
-        code = (_ROOT / path).read_text("utf-8")
-        assert re.search(rf"^def {function or 'test_'}", code, re.MULTILINE), f"{path}::{function}"
+def test_words_in_bold_are_promises() -> None:
+    text = "**One [thing](x.md#y).** Text\n\n- **Another\n  thing,** that is, and **a third**"
+    assert promises(text) == ["One thing", "Another thing", "a third"]
+
+
+def test_evidence_has_the_promises_of_each_section() -> None:
+    promised = {heading: promises(text) for heading, text in sections(_GUARANTEES)}
+    assert all(promised.values())
+    assert {heading: list(found) for heading, found in evidence().items()} == promised
+
+
+@pytest.mark.parametrize("heading", evidence())
+def test_tests_of_each_promise_exist(heading: str) -> None:
+    for promise, tests in evidence()[heading].items():
+        assert tests, promise
+        for path, function in tests:
+            code = (_ROOT / path).read_text("utf-8")
+            assert re.search(rf"^def {function or 'test_'}", code, re.MULTILINE), (path, function)

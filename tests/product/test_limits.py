@@ -47,8 +47,7 @@ def _create(clause: str, columns: str = "(id int)") -> str:
 # A case for each row of the tables in docs/limits.md, by the row's first cell.
 _LIMITS = {
     "`CREATE EXTERNAL TABLE`": _features(EXTERNAL=f"CREATE EXTERNAL TABLE bad2 (id int) {ACID}"),
-    "`CREATE OR REPLACE TABLE` and `REPLACE TABLE` with `CLONE` or `LIKE`; the first with "
-    "`IF NOT EXISTS`": _features(
+    "`CREATE OR REPLACE` and `REPLACE TABLE` with `CLONE`, `LIKE` or `IF NOT EXISTS`": _features(
         OR_REPLACE=(
             "CREATE OR REPLACE TABLE bad2 CLONE bad",
             "CREATE OR REPLACE TABLE bad2 LIKE bad",
@@ -140,8 +139,7 @@ _LIMITS = {
     "constraints in `PARTITIONED BY`": _features(
         TABLE_CONSTRAINT=_create("PARTITIONED BY (p int CHECK (p > 0))")
     ),
-    "CHECK, or a generated or identity column, in a `CREATE TABLE` over a table that is "
-    "there": _features(
+    "CHECK, a generated or identity column, in a `CREATE TABLE` that adopts files": _features(
         CHECK_OF_ADOPTED_TABLE=(
             _create(
                 "LOCATION '{copy}'",
@@ -154,8 +152,7 @@ _LIMITS = {
             ),
         )
     ),
-    "`IMPORT` into a table with a CHECK, a generated or an identity column; `LOAD DATA` into an "
-    "insert-only one": _features(
+    "`IMPORT` into a table with CHECK, generated, identity columns; `LOAD DATA`, if insert-only": _features(
         CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"
     ),
     "an identity column that is a partition column, or in `PARTITIONED BY`": _features(
@@ -196,8 +193,7 @@ _LIMITS = {
             "SELECT id",
         )
     ),
-    "`FROM … INSERT OVERWRITE … INSERT …` of one table, but for a `PARTITION` with all values in "
-    "each branch": _features(
+    "`FROM … INSERT OVERWRITE … INSERT …` of one table without full `PARTITION` clauses": _features(
         MULTI_INSERT_OVERWRITE="FROM bad_source INSERT OVERWRITE bad SELECT *, 1, 1 "
         "INSERT INTO bad SELECT *, 1, 1"
     ),
@@ -209,7 +205,7 @@ _LIMITS = {
             "ALTER TABLE bad CONCATENATE",
         )
     ),
-    "`CREATE OR REPLACE TABLE` with other columns or another layout, of a table that has tags": (
+    "`CREATE OR REPLACE TABLE` of a table with tags, if columns or layout change": (
         _features(REPLACE_TAGGED="CREATE OR REPLACE TABLE bad_tagged (other int) USING acidsql")
     ),
     "`FIRST`, `AFTER`: columns have their positions in files": _features(
@@ -224,8 +220,8 @@ _LIMITS = {
             "ALTER TABLE bad REPLACE COLUMNS (id int, v string)",
         )
     ),
-    "a new column with `NOT NULL` and no `DEFAULT`; with a `DEFAULT` on a Hive Metastore, or that "
-    "is a timestamp, bytes, an array, a map or a struct, or in Parquet or text": _features(
+    "a new column with `NOT NULL` and no `DEFAULT`, or a `DEFAULT` [not possible "
+    "there](#alter-table)": _features(
         ADD_COLUMN_NOT_NULL="ALTER TABLE bad ADD COLUMNS (x int NOT NULL)",
         ADD_COLUMN_DEFAULT=(
             "ALTER TABLE bad ADD COLUMNS (x timestamp DEFAULT TIMESTAMP'2024-01-01 00:00:00')",
@@ -262,8 +258,7 @@ _LIMITS = {
     "`ANALYZE TABLE` of a view": _features(
         ANALYZE_VIEW="ANALYZE TABLE bad_view COMPUTE STATISTICS"
     ),
-    "`ALTER VIEW … RENAME` and other commands of Spark's own catalog on what is the metastore's; "
-    "`CREATE TABLE LIKE` a view, or a transactional one `LIKE` another kind": _features(
+    "other commands of Spark's catalog, as `ALTER VIEW … RENAME` and `LIKE` a view": _features(
         LIKE="CREATE TRANSACTIONAL TABLE bad2 LIKE bad_source",
         RENAME_TABLE="ALTER VIEW bad_view RENAME TO bad2",
         CREATE_TABLE_LIKE="CREATE TABLE bad2 LIKE bad_view",
@@ -274,8 +269,7 @@ _LIMITS = {
     "`CREATE VIEW … PARTITIONED ON`": _features(
         CREATE_VIEW="CREATE VIEW bad2 PARTITIONED ON (id) AS SELECT * FROM bad"
     ),
-    "`COMPACT` with `ORDER BY`, `CLUSTERED INTO` that is no `'rebalance'`; "
-    "with `WITH OVERWRITE TBLPROPERTIES`": _features(
+    "`COMPACT` with `ORDER BY`, `CLUSTERED INTO` or `WITH OVERWRITE TBLPROPERTIES`": _features(
         COMPACT=(
             "ALTER TABLE bad COMPACT 'major' ORDER BY id",
             "ALTER TABLE bad COMPACT 'major' CLUSTERED INTO 2 BUCKETS",
@@ -283,21 +277,19 @@ _LIMITS = {
         )
     ),
     "`DROP DATABASE default`": _features(DROP_DATABASE="DROP DATABASE default CASCADE"),
-    "intervals, VOID, VARIANT, TIME; in an insert-only table, and in an `EXPORT`, TIMESTAMP_NTZ "
-    "and TIMESTAMP_LTZ": {
+    "intervals, VOID, VARIANT, TIME; TIMESTAMP_NTZ and TIMESTAMP_LTZ in insert-only tables": {
         "CREATE TABLE bad2 (x timestamp_ntz) STORED AS ORC TBLPROPERTIES ('transactional'='true', "
         "'transactional_properties'='insert_only')": "UNSUPPORTED_DATATYPE",
         _create("", "(x interval day)"): "UNSUPPORTED_DATATYPE",
     },
-    "writing a column that has a map with dates in its keys to an insert-only table stored as ORC: "
-    "Spark's writer leaves one entry of several; reading works, compaction is refused": {
+    "writing a map with dates in its keys to an insert-only table in ORC": {
         "CREATE TABLE new STORED AS ORC TBLPROPERTIES ('transactional'='true', "
         "'transactional_properties'='insert_only') AS SELECT map(DATE'2024-01-01', 1) AS m": (
             "UNSUPPORTED_DATATYPE"
         )
     },
-    "window functions, aggregates and generators in `SET`, `VALUES`, `WHERE`, `ON` and `WHEN` of "
-    "`UPDATE`, `DELETE` and `MERGE`": {
+    "window functions, aggregates and generators in `UPDATE`, `DELETE` and the clauses of "
+    "`MERGE`": {
         "UPDATE bad SET v = row_number() OVER (ORDER BY id)": "UNSUPPORTED_EXPR_FOR_OPERATOR",
         "UPDATE bad SET v = max(v)": "MISSING_GROUP_BY",
         "DELETE FROM bad WHERE row_number() OVER (ORDER BY id) = 1": (
@@ -309,25 +301,23 @@ _LIMITS = {
         ),
         "UPDATE bad SET v = explode(array('a'))": "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
     },
-    "`rand()` and other values that are not deterministic in `WHERE`, `ON` and `WHEN` of these": {
+    "`rand()` and the like in `WHERE`, `ON` and `WHEN` of these": {
         "UPDATE bad SET v = 'x' WHERE rand() < 2": "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
         "MERGE INTO bad USING bad_source s ON bad.id = s.id AND rand() < 2 WHEN MATCHED THEN "
         "DELETE": "UNSUPPORTED_MERGE_CONDITION.NON_DETERMINISTIC",
     },
-    "a `DEFAULT` that is not deterministic, is a subquery, or has no value before a statement "
-    "runs": {
+    "a `DEFAULT` that is not deterministic, is a subquery, or depends on rows": {
         _create("", "(id int, v string DEFAULT uuid())"): "INVALID_DEFAULT_VALUE.NON_DETERMINISTIC",
         _create("", "(id int DEFAULT (SELECT 1))"): "INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION",
         _create("", "(id int DEFAULT max(1))"): "INVALID_DEFAULT_VALUE.NOT_CONSTANT",
     },
-    "a table, view or database whose name is not a word of letters, digits and underscores, or has "
-    "more than 252 bytes": {
+    "a name with other characters than letters, digits, underscores, or over 252 bytes": {
         f"CREATE TABLE `../bad2` (id int) {ACID}": "INVALID_SCHEMA_OR_RELATION_NAME",
         f"CREATE VIEW {'n' * 253} AS SELECT * FROM bad": "INVALID_SCHEMA_OR_RELATION_NAME",
         "CREATE DATABASE `bad 2`": "INVALID_SCHEMA_OR_RELATION_NAME",
         "ALTER TABLE bad RENAME TO `a.b`": "INVALID_SCHEMA_OR_RELATION_NAME",
     },
-    "a value of a partition that makes a name of more than 255 bytes, or has a character NUL": {
+    "a partition value whose directory name has over 255 bytes, or with NUL": {
         f"ALTER TABLE bad_parts ADD PARTITION (p = 1, q = '{'n' * 254}')": "INVALID_PARTITION_NAME",
         f"INSERT INTO bad_parts PARTITION (p = 1, q = '{'n' * 254}') VALUES (1)": (
             "INVALID_PARTITION_NAME"
@@ -335,7 +325,7 @@ _LIMITS = {
         f"INSERT INTO bad_parts VALUES (1, 1, '{'n' * 254}')": "INVALID_PARTITION_NAME",
         r"INSERT INTO bad_parts VALUES (1, 1, 'a\0b')": "WRITE_JOB_FAILED",
     },
-    "a `LOCATION` that is empty, the root or no path, or whose scheme no file system has": {
+    "a `LOCATION` that is empty, the root, no path, or of an unknown scheme": {
         _create("LOCATION ''"): "INVALID_LOCATION",
         _create("LOCATION '/'"): "INVALID_LOCATION",
         _create("LOCATION 'hdfs:'"): "INVALID_LOCATION",
@@ -346,19 +336,17 @@ _LIMITS = {
         _create("", "(row__is__deleted boolean)"): "RESERVED_COLUMN_NAME",
         _create("PARTITIONED BY (row__id int)"): "RESERVED_COLUMN_NAME",
     },
-    "two columns, or two fields of a struct, whose names differ by case alone, whatever "
-    "`spark.sql.caseSensitive` is": {
+    "two columns, or fields of a struct, whose names differ only by case": {
         _create("", "(id int, ID int)"): "COLUMN_ALREADY_EXISTS",
         _create("", "(s struct<a: int, A: int>)"): "COLUMN_ALREADY_EXISTS",
     },
-    "a file outside base and delta directories that is not named as Hive names files": {
+    "a file outside base and delta directories that has no name of Hive's": {
         _create("LOCATION '{files}'"): "INVALID_ORIGINAL_FILE_NAME"
     },
-    "a type that old values cannot be read as, or another type of a bucket column": {
+    "a type that cannot read old values, or another type of a bucket column": {
         "ALTER TABLE bad ALTER COLUMN v TYPE int": "NOT_SUPPORTED_CHANGE_COLUMN"
     },
-    "`SET TBLPROPERTIES ('transactional'='true')` of a table that is not ORC, is external, sorted, "
-    "bucketed by Spark, has columns in other positions in its files, or strange files": {
+    "`SET TBLPROPERTIES ('transactional'='true')` of what is no plain managed ORC table": {
         "ALTER TABLE bad_plain SET TBLPROPERTIES ('TRANSACTIONAL' = 'true')": (
             "CANNOT_CONVERT_TABLE"
         )
@@ -366,7 +354,7 @@ _LIMITS = {
     "a partition column in `ALTER TABLE`": {
         "ALTER TABLE bad_parts CHANGE p p bigint": "CANNOT_ALTER_PARTITION_COLUMN"
     },
-    "`LOAD DATA` of files of an ACID table, of other columns, of directories, of nothing": {
+    "`LOAD DATA` of ACID files, of other columns, of directories, of nothing": {
         "LOAD DATA INPATH '{copy}/delta_0000001_0000001_0000' INTO TABLE bad": (
             "LOAD_DATA_ACID_FILE"
         ),
@@ -374,7 +362,7 @@ _LIMITS = {
         "LOAD DATA INPATH '{copy}' INTO TABLE bad": "LOAD_DATA_DIRECTORY",
         "LOAD DATA INPATH '{files}/nowhere' INTO TABLE bad": "LOAD_DATA_PATH_NOT_EXISTS",
     },
-    "`EXPORT` to a place that is not empty, `IMPORT` of what `EXPORT` has not written": {
+    "`EXPORT` to a place that is not empty, `IMPORT` of other files": {
         "EXPORT TABLE bad TO '{files}'": "PATH_ALREADY_EXISTS",
         "IMPORT TABLE bad2 FROM '{files}'": "INVALID_ARCHIVE",
     },
@@ -383,8 +371,7 @@ _LIMITS = {
             "PARTITION_LOCATION_NOT_EMPTY"
         )
     },
-    "a table, or `INSERT OVERWRITE DIRECTORY`, in an ACID table's directory, above it or below "
-    "it": {
+    "a table or `INSERT OVERWRITE DIRECTORY` in, above or below an ACID table's directory": {
         _create("LOCATION '{bad}'"): "LOCATION_IN_USE",
         "INSERT OVERWRITE DIRECTORY '{bad}' USING orc SELECT 1 AS id": "LOCATION_IN_USE",
     },
@@ -398,14 +385,14 @@ _LIMITS = {
 # Rows that no statement by itself can be for; they have a test each below.
 _NO_STATEMENT = {
     "a metastore that is neither a local SQLite file nor `thrift://`": {"UNSUPPORTED_METASTORE"},
-    "a directory that belongs to a table of another metastore, also by a symbolic link": {
+    "a directory of a table of another metastore, also by a symbolic link": {
         "TABLE_OF_ANOTHER_METASTORE"  # test_table_owner
     },
     "a SQLite file on a network disk": {"METASTORE_NOT_LOCAL"},  # test_mounts
     "`CREATE TABLE` without `LOCATION`, or `AS SELECT`, where files are": {
         "LOCATION_ALREADY_EXISTS"  # test_catalog_safety
     },
-    "on a Hive Metastore: a place, a name or a format that it does not allow": {
+    "on a Hive Metastore: a place, name or format that it refuses": {
         "LOCATION_OUTSIDE_WAREHOUSE",
         "INVALID_OBJECT",
         "UNSUPPORTED_FILE_FORMAT",
@@ -413,7 +400,7 @@ _NO_STATEMENT = {
     "deleted rows of a view, or of an insert-only table": {
         "UNSUPPORTED_FEATURE.DELETED_ROWS"  # test_deleted_rows_on_request
     },
-    "`IMPORT` into a table with other columns or with rows, or a partition that exists": {
+    "`IMPORT` into a table with other columns or with rows, or an existing partition": {
         "IMPORT_SCHEMA_MISMATCH",  # test_archives
         "IMPORT_TARGET_NOT_EMPTY",
         "PARTITIONS_ALREADY_EXIST",
@@ -421,24 +408,32 @@ _NO_STATEMENT = {
     "a `Column` with a Python or lambda function, in `AcidTable` or as a parameter": {
         "UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT"
     },
-    "a value of a parameter that SQL has no literal for, as a UUID, `pandas.NA` and `pandas.NaT`": {
+    "a parameter that SQL has no literal for, as a UUID, `pandas.NA`, `pandas.NaT`": {
         "UNSUPPORTED_FEATURE.PARAMETER_TYPE"  # test_parameter_values
     },
 }
 
 
-def _rows_of_limits() -> Iterable[tuple[str, set[str]]]:
-    """Yield the first cell and the conditions of each row of both tables of refused statements."""
+def _cells_of_limits() -> Iterable[list[str]]:
+    """Yield the cells of each row of the tables of refused statements."""
     text = (Path(__file__).parents[2] / "docs" / "limits.md").read_text("utf-8")
     section = text.partition("## Refused statements")[2].partition("\n## ")[0]
-    prefix = "UNSUPPORTED_FEATURE."
     for line in section.splitlines():
-        if line.startswith("Also refused"):
-            prefix = ""
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        names = re.findall(r"`([A-Z_]+(?:\.[A-Z_]+)?)`", cells[1]) if line.startswith("| ") else []
-        if names:
-            yield cells[0], {prefix + name for name in names}
+        if line.startswith("| ") and not line.startswith("| statement or clause |"):
+            yield [cell.strip() for cell in line.strip("| ").split(" | ")]
+
+
+def _rows_of_limits() -> Iterable[tuple[str, set[str]]]:
+    """Yield the first cell and the conditions of each row."""
+    for row, names, _ in _cells_of_limits():
+        yield row, set(re.findall(r"`([A-Z_]+(?:\.[A-Z_]+)?)`", names))
+
+
+def test_cells_of_limits_have_at_most_fifteen_words() -> None:
+    for row, _, instead in _cells_of_limits():
+        for cell in (row, instead):
+            words = re.sub(r"\]\([^)]*\)", "]", cell).split()
+            assert len(words) <= 15, cell
 
 
 def test_each_row_of_limits_has_its_cases() -> None:
