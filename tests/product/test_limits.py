@@ -152,9 +152,8 @@ _LIMITS = {
             ),
         )
     ),
-    "`IMPORT` into a table with CHECK, generated, identity columns; `LOAD DATA`, if insert-only": _features(
-        CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"
-    ),
+    "`IMPORT` into a table with CHECK, generated, identity columns; `LOAD DATA`, if "
+    "insert-only": _features(CHECK_OF_FILES="LOAD DATA INPATH '{files}' INTO TABLE bad_checked"),
     "an identity column that is a partition column, or in `PARTITIONED BY`": _features(
         IDENTITY_COLUMN=_create(
             "PARTITIONED BY (d)", "(id int, d bigint GENERATED ALWAYS AS IDENTITY)"
