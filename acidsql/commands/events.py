@@ -151,15 +151,15 @@ def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
 
     If the statement is SERIALIZABLE, what is read from it must not have changed at the commit.
     """
-    session, earlier = transaction.session, transaction.earlier
+    session, own = transaction.session, transaction.transaction
     changes_rows = transaction.intent.operation is not Operation.SELECT
     serializable = changes_rows and transaction.isolation is Isolation.SERIALIZABLE
     snapshot = StatementSnapshot(
         session=session,
         txns=transaction.txns,
         listings=transaction.listings,
-        repeatable=earlier is not None,
-        added={name: own.partitions for name, own in (earlier or {}).items()},
+        repeatable=not own.autocommit,
+        added={name: written.partitions for name, written in own.written.items()},
         finds_rows=serializable,
         changed=frozenset({transaction.table.full_name}),
     )
@@ -303,14 +303,14 @@ class WriteResult:
 def executing(transaction: WriteTransaction) -> Iterator[None]:
     """Run Spark's jobs of a statement in the block, which counts as its execution.
 
-    The jobs have a name in Spark's UI from here to the end of the transaction, since finishing the
+    The jobs have a name in Spark's UI from here to the end of the statement, since finishing the
     files may take a job too.
     """
     recording = current()
     table = recording.name_of(transaction.table.full_name)
     name = f"{recording.operation} {table} (write), txn {transaction.txn_id}"
     spark = transaction.session.spark
-    transaction.transaction.at_end.enter_context(bridge.job_description(spark, name))
+    transaction.at_end.enter_context(bridge.job_description(spark, name))
     with phase(Phase.EXECUTE), bridge.naming_column(table):
         yield
 

@@ -107,7 +107,7 @@ class UniqueInserts:
         """Return whether a directory may have rows that the MERGE has inserted. The commit of a
         transaction of several statements may have put them together with other rows.
         """
-        is_one_of_several = self.write.earlier is not None
+        is_one_of_several = not self.write.transaction.autocommit
         return is_one_of_several or directory.statement_id in self.statement_ids
 
     def _share_a_key(self, others: frozenset[int], txns: ValidTxnList) -> bool:
