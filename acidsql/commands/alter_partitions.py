@@ -24,7 +24,7 @@ from acidsql.syntax.alter_statements import (
     RenamePartition,
 )
 from acidsql.syntax.nodes import PartitionSpec
-from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.partition_directory import delete_empty_above, partition_directory
 from acidsql.transactions.write_intent import alter_intent
 from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
 
@@ -112,7 +112,7 @@ def drop_partitions(session: AcidSession, table: Table, statement: DropPartition
         )
         transaction.commit([])
     for partition in dropped:
-        transaction.delete_empty_above(partition.location)
+        delete_empty_above(session, transaction.table, partition.location)
     return result.nothing(session.spark)
 
 
@@ -151,7 +151,7 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
             changes.RenamePartition(table=current, before=old, after=renamed)
         )
         transaction.commit([])
-    transaction.delete_empty_above(old.location)
+    delete_empty_above(session, transaction.table, old.location)
     return result.nothing(session.spark)
 
 

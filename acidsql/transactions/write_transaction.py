@@ -13,13 +13,7 @@ from acidsql.format.bucket_codec import MAX_STATEMENT_ID
 from acidsql.format.names import base_name, delete_delta_name, delta_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
-from acidsql.metastore.changes import (
-    AlterPartitions,
-    AlterTable,
-    CatalogChange,
-    RecordWrites,
-    ReplaceTable,
-)
+from acidsql.metastore.changes import AlterTable, CatalogChange, ReplaceTable
 from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
@@ -33,16 +27,15 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
 from acidsql.storage.staging_place import StagingPlace, delete_staging, staging_place
 from acidsql.storage.sync import Unsynced, make_directory, sync_all
-from acidsql.transactions import added_partitions
 from acidsql.transactions.begin import Begun, begin, checked_isolation
 from acidsql.transactions.commit import commit_writes
 from acidsql.transactions.comparison import Watch
-from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.partition_directory import add_beforehand, make_partition, take_back
 from acidsql.transactions.recorded import recorded
 from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_id_check import check_write_id_is_new
 from acidsql.transactions.write_intent import WriteIntent
-from acidsql.transactions.written import NOTHING_WRITTEN, Written
+from acidsql.transactions.written import NOTHING_WRITTEN, Written, recorded_writes
 
 logger = logging.getLogger(__name__)
 
@@ -285,15 +278,16 @@ class WriteTransaction:
         leftovers only in partitions that the transaction was recorded for. If none was recorded,
         the metastore forgets the aborted transaction, and its files would become visible.
         """
-        metastore, table = self.session.metastore, self.table
         fresh = sorted(
             v for v in places if not self.named & {(o, v) for o in _AS_STRONG[operation]}
         )
         self._find(fresh)
-        missing = [self._new_partition(v) for v in fresh if v not in self._known]
-        if missing and metastore.capabilities.learns_writes_from_locks:
-            sync_all(self.session.files, [self.unsynced])
-            metastore.add_partitions(table.database, table.name, missing)
+        missing = [values for values in fresh if values not in self._known]
+        for values in missing:
+            self._known[values] = make_partition(self.session, self.table, values, self.unsynced)
+            self.added.append(self._known[values])
+        made = [self._known[values] for values in missing]
+        add_beforehand(self.session, self.table, made, self.unsynced)
         self.touched.update({v: self._known[v] for v in fresh})
         if fresh and self.intent.names_partitions_late:
             self._name_partitions(operation, fresh)
@@ -323,15 +317,6 @@ class WriteTransaction:
             found = self.session.metastore.partitions(table.database, table.name, wanted)
             self._known.update({p.values: p for p in found})
 
-    def _new_partition(self, values: tuple[str, ...]) -> Partition:
-        partition = Partition(values=values, location=partition_directory(self.table, values))
-        if not self.session.files.is_object_store(partition.location):
-            self.session.files.make_directory(partition.location)
-        self.unsynced.add_name(partition.location)
-        self.added.append(partition)
-        self._known[values] = partition
-        return partition
-
     def commit(self, changed: Sequence[Change], counts: WriteCounts | None = None) -> None:
         """Commit a transaction that changes only this table, as ``commit_all`` does.
 
@@ -347,15 +332,12 @@ class WriteTransaction:
         """Tell the metastore of the operations in each partition, and note what its commit changes
         in the catalog.
         """
-        table = self.table
         if self.intent.operation is Operation.SELECT:
             return
         for operation, places in changed:
             self.announce(operation, places)
         if self.touched:
-            written = tuple(self.touched.values())
-            self.changes.append(RecordWrites(table=table, written=written))
-            self._give_columns_of_the_table()
+            self.changes += recorded_writes(self.table, self.touched.values(), before=self.before)
         if self._leaves_placeholder():
             self._name_partitions(self.intent.operation, [])
 
@@ -366,21 +348,6 @@ class WriteTransaction:
         if not self.session.metastore.capabilities.compares_rows:
             return not self.touched
         return self.intent.operation not in {operation for operation, _ in self.named}
-
-    def _give_columns_of_the_table(self) -> None:
-        """Give the table's columns to partitions that were written to and have fewer columns.
-
-        A partition can have fewer (ALTER TABLE … RESTRICT); readers would not see the others in new
-        rows.
-        """
-        table, before = self.table, self.before
-        outdated = tuple(p for p in self.touched.values() if p.columns not in (None, table.columns))
-        if before is not None and table.partition_columns:
-            touched = self.touched.values()
-            outdated = tuple(replace(p, columns=p.columns or before.columns) for p in touched)
-        if outdated:
-            current = tuple(replace(p, columns=None) for p in outdated)
-            self.changes.append(AlterPartitions(table=table, before=outdated, after=current))
 
     def change_columns(self, table: Table) -> None:
         """Give the table other columns by the commit; rows are written into these.
@@ -399,11 +366,7 @@ class WriteTransaction:
         """Delete what was placed, which nobody saw, and partitions that were made for it."""
         for path in self.placed:
             self.session.files.delete(path)
-        added_partitions.take_back(self.session, self.table, self.added)
-
-    def delete_empty_above(self, location: str) -> None:
-        """Delete the empty directories between the table's directory and a partition's."""
-        added_partitions.delete_empty_above(self.session, self.table, location)
+        take_back(self.session, self.table, self.added)
 
 
 def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
