@@ -43,7 +43,7 @@ from acidsql.storage.staging import (
     write_events,
 )
 from acidsql.syntax.lexer import quote
-from acidsql.transactions.write_transaction import Change, WriteTransaction
+from acidsql.transactions.write_transaction import Change, TableWrite
 
 _DELETE = 2
 
@@ -146,7 +146,7 @@ def write_schema_of(session: AcidSession, table: Table) -> WriteSchema:
     )
 
 
-def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
+def snapshot_of(transaction: TableWrite) -> StatementSnapshot:
     """Return the snapshot with which the statement of a write transaction reads.
 
     If the statement is SERIALIZABLE, what is read from it must not have changed at the commit.
@@ -300,7 +300,7 @@ class WriteResult:
 
 
 @contextmanager
-def executing(transaction: WriteTransaction) -> Iterator[None]:
+def executing(transaction: TableWrite) -> Iterator[None]:
     """Run Spark's jobs of a statement in the block, which counts as its execution.
 
     The jobs have a name in Spark's UI from here to the end of the statement, since finishing the
@@ -316,7 +316,7 @@ def executing(transaction: WriteTransaction) -> Iterator[None]:
 
 
 def write(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     events: DataFrame,
     inserting: Sequence[int],
@@ -349,7 +349,7 @@ def write(
 
 
 def delete(
-    transaction: WriteTransaction, shape: WriteSchema, events: DataFrame, seen: StatementSnapshot
+    transaction: TableWrite, shape: WriteSchema, events: DataFrame, seen: StatementSnapshot
 ) -> WriteResult:
     """Write delete events of statement id 0, finalise them and publish the directories."""
     events = _with_texts(shape, events)
@@ -373,7 +373,7 @@ def _places(shape: WriteSchema, seen: StatementSnapshot) -> DeletePlaces | None:
 
 
 def stage(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     events: DataFrame,
     target: Target,
@@ -398,7 +398,7 @@ def _with_texts(shape: WriteSchema, events: DataFrame) -> DataFrame:
 
 
 def finish(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     keys: Keys | None = None,
     seen: StatementSnapshot | None = None,
@@ -418,7 +418,7 @@ def finish(
 
 
 def _finish(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     keys: Keys | None,
     seen: StatementSnapshot | None,

@@ -21,7 +21,7 @@ from acidsql.planning.changes_since import changes_of, committed_since, inserted
 from acidsql.schema.columns import types_in
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 
 UNIQUE_PROPERTY = "acidsql.merge.unique"
 
@@ -73,7 +73,7 @@ class UniqueInserts:
             has seen, None if they have still to be asked for.
     """
 
-    write: WriteTransaction
+    write: TableWrite
     columns: Sequence[str]
     statement_ids: Sequence[int]
     compared: ValidWriteIdList | None = None

@@ -45,7 +45,7 @@ from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.storage.tails import ORIGINAL_WRITE_ID
 from acidsql.transactions.explicit import ExplicitTransaction
 from acidsql.transactions.recorded import with_files
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 from acidsql.transactions.written import next_statement_id
 
 
@@ -59,7 +59,7 @@ class Place:
     """
 
     partition: Partition
-    writes: tuple[WriteTransaction, ...]
+    writes: tuple[TableWrite, ...]
     directories: tuple[AcidDirectory, ...]
 
     @property
@@ -110,7 +110,7 @@ def complete(transaction: ExplicitTransaction) -> None:
                 write.counts = with_files(files, write.counts, write.placed)
 
 
-def places_of(writes: Sequence[WriteTransaction]) -> list[Place]:
+def places_of(writes: Sequence[TableWrite]) -> list[Place]:
     """Return where statements wrote, table by table and partition by partition."""
     found: dict[tuple[str, tuple[str, ...]], Place] = {}
     for write in writes:

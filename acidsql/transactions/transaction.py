@@ -40,7 +40,7 @@ from acidsql.transactions.turns import others_first
 from acidsql.transactions.written import NOTHING_WRITTEN, Written, written_by
 
 if TYPE_CHECKING:
-    from acidsql.transactions.write_transaction import WriteTransaction
+    from acidsql.transactions.write_transaction import TableWrite
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class Transaction:
     locks: set[LockRequest] = field(default_factory=set)
     tables: dict[str, Table] = field(default_factory=dict)
     statements: int = 0
-    writes: list[WriteTransaction] = field(default_factory=list)
+    writes: list[TableWrite] = field(default_factory=list)
     written: Mapping[str, Written] = field(default_factory=dict)
     watches: list[Watch] = field(default_factory=list)
 
@@ -159,7 +159,7 @@ class Transaction:
         while len(self.reverts) > savepoint.reverts:
             self.reverts.pop()()
 
-    def keep(self, writes: Sequence[WriteTransaction]) -> None:
+    def keep(self, writes: Sequence[TableWrite]) -> None:
         """Keep what a statement did to its tables, for the commit and for later statements."""
         self.writes += writes
         written = dict(self.written)

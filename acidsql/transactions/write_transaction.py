@@ -53,8 +53,8 @@ Change = tuple[Operation, Sequence[tuple[str, ...]]]
 
 
 @dataclass(slots=True, kw_only=True)
-class WriteTransaction:
-    """Part of a transaction that changes one table.
+class TableWrite:
+    """Write of a statement to one table.
 
     Attributes:
         transaction: the whole transaction.
@@ -369,7 +369,7 @@ class WriteTransaction:
         take_back(self.session, self.table, self.added)
 
 
-def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
+def commit_all(changes: Sequence[tuple[TableWrite, Sequence[Change]]]) -> None:
     """Commit a statement with its changes in each of its tables; in a transaction of several
     statements, keep them for its commit.
 
@@ -392,7 +392,7 @@ def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> 
 
 
 @contextmanager
-def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[WriteTransaction]:
+def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[TableWrite]:
     """Begin a statement on one table, with its lock and write id; undo it if the block raises.
 
     The block must call ``commit``. If the commit fails, the files are removed too, unless the
@@ -405,7 +405,7 @@ def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[Wri
 @contextmanager
 def write_transactions(
     session: AcidSession, intents: Sequence[WriteIntent], opened: Transaction | None = None
-) -> Iterator[tuple[WriteTransaction, ...]]:
+) -> Iterator[tuple[TableWrite, ...]]:
     """Begin a statement on several tables, which commits as a whole (``commit_all``) or is undone.
 
     Args:
@@ -430,13 +430,13 @@ def write_transactions(
 
 def _open(
     intent: WriteIntent, begun: Begun, listings: Listings, asked: Isolation, at_end: ExitStack
-) -> WriteTransaction:
+) -> TableWrite:
     transaction = begun.transaction
     session = transaction.session
     # Read again: it may have been altered since the statement looked it up.
     table = session.metastore.table(intent.table.database, intent.table.name)
     staging = staging_place(session.files, table.location, transaction.txn_id)
-    write = WriteTransaction(
+    write = TableWrite(
         transaction=transaction,
         at_end=at_end,
         intent=intent,
@@ -455,7 +455,7 @@ def _open(
     return write
 
 
-def _delete_staging(write: WriteTransaction) -> None:
+def _delete_staging(write: TableWrite) -> None:
     """Delete the staging directory.
 
     What became of the statement is known by now, and an error here would hide it: it is logged, and

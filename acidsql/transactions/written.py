@@ -11,7 +11,7 @@ from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrit
 from acidsql.metastore.model import Operation, Partition, Table
 
 if TYPE_CHECKING:
-    from acidsql.transactions.write_transaction import WriteTransaction
+    from acidsql.transactions.write_transaction import TableWrite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Written:
 NOTHING_WRITTEN = Written()
 
 
-def written_by(write: WriteTransaction) -> Written:
+def written_by(write: TableWrite) -> Written:
     """Return what one statement wrote to a table."""
     widened = (p for p in write.touched.values() if p.columns is not None)
     return Written(
@@ -88,7 +88,7 @@ def next_statement_id(paths: Iterable[str]) -> int:
     return max((d.statement_id or 0 for d in parsed if d), default=-1) + 1
 
 
-def changes_whole_table(write: WriteTransaction) -> bool:
+def changes_whole_table(write: TableWrite) -> bool:
     """Return whether a statement conflicts with changes anywhere in its table though it changed no
     rows: a MERGE that only inserted, where the metastore compares partitions.
     """

@@ -12,7 +12,7 @@ from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrit
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, Partition, Table
 from acidsql.transactions.merged_changes import merged, together
-from acidsql.transactions.written import next_statement_id
+from acidsql.transactions.written import next_statement_id, recorded_writes
 
 TABLES = [
     Table(
@@ -63,6 +63,21 @@ def test_a_partition_is_altered_once_from_what_it_was() -> None:
     assert isinstance(found, AlterPartitions)
     assert found.before == (narrow, partition(2))
     assert found.after == (partition(1), partition(2))
+
+
+def test_partitions_that_are_written_to_get_the_columns_of_the_table() -> None:
+    table = TABLES[0]
+    narrow = replace(partition(1), columns=(Column(name="old", type="int"),))
+    same = replace(partition(2), columns=table.columns)
+    touched = [narrow, same, partition(3)]
+    record, alter = recorded_writes(table, touched)
+    assert record == RecordWrites(table=table, written=tuple(touched))
+    assert alter == AlterPartitions(table=table, before=(narrow,), after=(partition(1),))
+    widened = replace(table, columns=(*table.columns, Column(name="v", type="int")))
+    _, alter = recorded_writes(widened, touched, before=table)
+    assert isinstance(alter, AlterPartitions)
+    assert [p.columns for p in alter.before] == [narrow.columns, table.columns, table.columns]
+    assert alter.after == tuple(map(partition, (1, 2, 3)))
 
 
 def test_the_text_of_several_statements_is_bounded() -> None:
