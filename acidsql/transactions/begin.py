@@ -102,9 +102,11 @@ def _attempt(own: Transaction, intents: Sequence[WriteIntent], timeout: float) -
     requests = [intent.request() for intent in intents]
     exclusive = any(intent.lock is LockType.EXCLUSIVE for intent in intents)
     if own.autocommit and not exclusive:
+        # A Hive Metastore records the write ids with the lock; the other order takes one more call.
         write_ids = allocate(own, intents)
         waited = own.wait_for_locks(requests, timeout)
     else:
+        # The wait may be long, or for an overwrite: its base must not hide what is written now.
         untold = [i.request() for i in intents if i.table.full_name not in own.tables]
         fresh = [request for request in requests if request not in own.locks]
         waited = bool(fresh) and own.wait_for_locks(without_operations(own, fresh, untold), timeout)
