@@ -104,20 +104,21 @@ def _attempt(own: Transaction, intents: Sequence[WriteIntent], timeout: float) -
     if own.autocommit and not exclusive:
         # A Hive Metastore records the write ids with the lock; the other order takes one more call.
         write_ids = allocate(own, intents)
-        waited = own.wait_for_locks(requests, timeout)
+        if own.wait_for_locks(requests, timeout):
+            return None
     else:
         # The wait may be long, or for an overwrite: its base must not hide what is written now.
         untold = [i.request() for i in intents if i.table.full_name not in own.tables]
         fresh = [request for request in requests if request not in own.locks]
         waited = bool(fresh) and own.wait_for_locks(without_operations(own, fresh, untold), timeout)
+        changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
+        if waited and own.autocommit and changes and metastore.waiting_may_conflict:
+            return None
         write_ids = allocate(own, intents)
         tell_operations(own, untold)
     own.locks.update(requests)
     if own.txns is not None:
         return Begun(transaction=own, txns=own.txns, write_ids=write_ids, seen={})
-    changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
-    if waited and (not exclusive or (changes and metastore.waiting_may_conflict)):
-        return None
     txns = metastore.valid_txns()
     seen = {}
     if not exclusive:
