@@ -40,7 +40,7 @@ class TransactionHandle:
         self._transaction = transaction
 
     def __repr__(self) -> str:
-        return f"<transaction {self.txn_id}, {self._transaction.opened.status.value}>"
+        return f"<transaction {self.txn_id}, {self._transaction.transaction.status.value}>"
 
     @property
     def txn_id(self) -> int:
@@ -117,7 +117,7 @@ class TransactionHandle:
             raise TransactionStateError(
                 "NO_ACTIVE_TRANSACTION",
                 f"transaction {self.txn_id} has ended "
-                f"({self._transaction.opened.status.value}): begin another one",
+                f"({self._transaction.transaction.status.value}): begin another one",
             )
         with acting_for(self._transaction.owner):
             yield

@@ -43,7 +43,7 @@ from acidsql.syntax.alter_statements import (
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
 from acidsql.transactions.write_intent import alter_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 Columns = tuple[Column, ...]
 _GENERATED = re.compile(r"\bGENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\b", re.IGNORECASE)
@@ -465,7 +465,7 @@ def _stored(column: Column) -> tuple[str, str]:
     return column.stored_name, column.type
 
 
-def _check_no_nulls(transaction: WriteTransaction, columns: Columns) -> None:
+def _check_no_nulls(transaction: TableWrite, columns: Columns) -> None:
     """Refuse NOT NULL for a column that has NULLs (NOT_NULL_CONSTRAINT_VIOLATION)."""
     table = transaction.table
     for old, new in zip(table.columns, columns, strict=False):

@@ -24,9 +24,9 @@ from acidsql.syntax.alter_statements import (
     RenamePartition,
 )
 from acidsql.syntax.nodes import PartitionSpec
-from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.partition_directory import delete_empty_above, partition_directory
 from acidsql.transactions.write_intent import alter_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 Values = tuple[str, ...]
 
@@ -54,9 +54,7 @@ def add_partitions(session: AcidSession, table: Table, statement: AddPartitions)
     return result.nothing(session.spark)
 
 
-def _new_partition(
-    transaction: WriteTransaction, values: Values, placed: PlacedPartition
-) -> Partition:
+def _new_partition(transaction: TableWrite, values: Values, placed: PlacedPartition) -> Partition:
     session, table = transaction.session, transaction.table
     if placed.location is None:
         location = default_location(table, values)
@@ -82,7 +80,7 @@ def default_location(table: Table, values: Values) -> str:
     return partition_directory(table, values)
 
 
-def _check_place(transaction: WriteTransaction, location: str) -> None:
+def _check_place(transaction: TableWrite, location: str) -> None:
     """Refuse a location that overlaps that of another table or partition (LOCATION_IN_USE)."""
     table = transaction.table
     other = owner_of(transaction.session, location)
@@ -112,7 +110,7 @@ def drop_partitions(session: AcidSession, table: Table, statement: DropPartition
         )
         transaction.commit([])
     for partition in dropped:
-        transaction.delete_empty_above(partition.location)
+        delete_empty_above(session, transaction.table, partition.location)
     return result.nothing(session.spark)
 
 
@@ -151,7 +149,7 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
             changes.RenamePartition(table=current, before=old, after=renamed)
         )
         transaction.commit([])
-    transaction.delete_empty_above(old.location)
+    delete_empty_above(session, transaction.table, old.location)
     return result.nothing(session.spark)
 
 

@@ -35,7 +35,7 @@ from acidsql.syntax import statements as ast
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Span
 from acidsql.transactions.write_intent import WriteIntent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 _Values = tuple[str, ...]
 # Column with the partition of a group of rows, NULL for all rows.
@@ -162,7 +162,7 @@ class _Scan:
 
 
 def _computed(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     chosen: frozenset[_Values] | None,
     columns: tuple[StructField, ...],
     *,

@@ -32,7 +32,7 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.copy_statements import CloneTable
 from acidsql.syntax.nodes import VersionSpec
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 
 # Properties that say how the files of a table are to be read.
 _OF_FILES = ("transactional", "transactional_properties", "bucketing_version")
@@ -137,7 +137,7 @@ def _highest_write_id(snapshot: TableSnapshot) -> int:
     return max((d.max_write_id for d in directories), default=0)
 
 
-def _copy(write: WriteTransaction, snapshot: TableSnapshot, partition: PartitionSnapshot) -> int:
+def _copy(write: TableWrite, snapshot: TableSnapshot, partition: PartitionSnapshot) -> int:
     """Copy the rows of a partition into a base of the new table; return their number."""
     session = write.session
     alone = replace(snapshot, partitions=(partition,))

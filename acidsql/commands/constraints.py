@@ -24,7 +24,7 @@ from acidsql.syntax.constraints import Constraint, ConstraintKind, parse_constra
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.places import place_of
 from acidsql.transactions.write_intent import alter_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 
 def with_constraints(session: AcidSession, table: Table, added: Sequence[Constraint]) -> Table:
@@ -134,7 +134,7 @@ def add_constraint(session: AcidSession, table: Table, statement: AddConstraint)
     return result.nothing(session.spark)
 
 
-def _check_rows(transaction: WriteTransaction, constraint: Constraint) -> None:
+def _check_rows(transaction: TableWrite, constraint: Constraint) -> None:
     """Refuse a CHECK that a row of the table violates (NEW_CHECK_CONSTRAINT_VIOLATION)."""
     table = transaction.table
     columns = (*table.columns, *table.partition_columns)

@@ -50,7 +50,7 @@ from acidsql.storage.staging import (
     write_events,
 )
 from acidsql.syntax.lexer import quote
-from acidsql.transactions.write_transaction import Change, WriteTransaction
+from acidsql.transactions.write_transaction import Change, TableWrite
 
 _DELETE = 2
 
@@ -167,20 +167,20 @@ def write_schema_of(
     )
 
 
-def snapshot_of(transaction: WriteTransaction) -> StatementSnapshot:
+def snapshot_of(transaction: TableWrite) -> StatementSnapshot:
     """Return the snapshot with which the statement of a write transaction reads.
 
     If the statement is SERIALIZABLE, what is read from it must not have changed at the commit.
     """
-    session, earlier = transaction.session, transaction.earlier
+    session, own = transaction.session, transaction.transaction
     changes_rows = transaction.intent.operation is not Operation.SELECT
     serializable = changes_rows and transaction.isolation is Isolation.SERIALIZABLE
     snapshot = StatementSnapshot(
         session=session,
         txns=transaction.txns,
         listings=transaction.listings,
-        repeatable=earlier is not None,
-        added={name: own.partitions for name, own in (earlier or {}).items()},
+        repeatable=not own.autocommit,
+        added={name: written.partitions for name, written in own.written.items()},
         finds_rows=serializable,
         changed=frozenset({transaction.table.full_name}),
     )
@@ -321,23 +321,23 @@ class WriteResult:
 
 
 @contextmanager
-def executing(transaction: WriteTransaction) -> Iterator[None]:
+def executing(transaction: TableWrite) -> Iterator[None]:
     """Run Spark's jobs of a statement in the block, which counts as its execution.
 
-    The jobs have a name in Spark's UI from here to the end of the transaction, since finishing the
+    The jobs have a name in Spark's UI from here to the end of the statement, since finishing the
     files may take a job too.
     """
     recording = current()
     table = recording.name_of(transaction.table.full_name)
     name = f"{recording.operation} {table} (write), txn {transaction.txn_id}"
     spark = transaction.session.spark
-    transaction.transaction.at_end.enter_context(bridge.job_description(spark, name))
+    transaction.at_end.enter_context(bridge.job_description(spark, name))
     with phase(Phase.EXECUTE), bridge.naming_column(table):
         yield
 
 
 def write(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     events: DataFrame,
     inserting: Sequence[int],
@@ -370,7 +370,7 @@ def write(
 
 
 def delete(
-    transaction: WriteTransaction, shape: WriteSchema, events: DataFrame, seen: StatementSnapshot
+    transaction: TableWrite, shape: WriteSchema, events: DataFrame, seen: StatementSnapshot
 ) -> WriteResult:
     """Write delete events of statement id 0, finalise them and publish the directories."""
     events = _with_texts(shape, events)
@@ -394,7 +394,7 @@ def _places(shape: WriteSchema, seen: StatementSnapshot) -> DeletePlaces | None:
 
 
 def stage(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     events: DataFrame,
     target: Target,
@@ -419,7 +419,7 @@ def _with_texts(shape: WriteSchema, events: DataFrame) -> DataFrame:
 
 
 def finish(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     keys: Keys | None = None,
     seen: StatementSnapshot | None = None,
@@ -439,7 +439,7 @@ def finish(
 
 
 def _finish(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     keys: Keys | None,
     seen: StatementSnapshot | None,

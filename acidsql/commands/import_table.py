@@ -35,7 +35,7 @@ from acidsql.storage.filesystem import child
 from acidsql.syntax.copy_statements import ImportTable
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.transactions.write_intent import insert_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 if TYPE_CHECKING:
     from acidsql.metastore.hive.archive import Archive
@@ -66,7 +66,7 @@ def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
     if existing is not None:
         _check_free(session, existing, wanted)
     source = RecordedStatement(operation="IMPORT", text=statement.text)
-    writing: AbstractContextManager[WriteTransaction] = (
+    writing: AbstractContextManager[TableWrite] = (
         filling(session, with_codec(session, table), source)
         if existing is None
         else write_transaction(session, insert_intent(table, source))
@@ -248,7 +248,7 @@ def _check_free(session: AcidSession, table: Table, wanted: Sequence[tuple[str, 
         )
 
 
-def _place(write: WriteTransaction, values: tuple[str, ...], files: Sequence[str]) -> None:
+def _place(write: TableWrite, values: tuple[str, ...], files: Sequence[str]) -> None:
     """Copy the files of a partition into a delta."""
     if not files:
         return

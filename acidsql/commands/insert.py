@@ -32,7 +32,7 @@ from acidsql.storage.staging import BUCKET_COLUMN, named_sql, write_rows
 from acidsql.syntax.statements import Insert
 from acidsql.transactions.partition_directory import partition_directory
 from acidsql.transactions.write_intent import insert_intent
-from acidsql.transactions.write_transaction import Change, WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import Change, TableWrite, write_transaction
 
 
 def insert(
@@ -84,7 +84,7 @@ def insert_counts(inserted: int, *, overwrite: bool) -> WriteCounts:
 
 
 def publish_empty(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     outcome: WriteResult,
     replaced: set[tuple[str, ...]],
 ) -> list[Change]:
@@ -98,7 +98,7 @@ def publish_empty(
 
 
 def _replaced(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     statement: Insert,
     static: tuple[str, ...] | None,
     mode: str | None,
@@ -121,7 +121,7 @@ def _replaced(
     return {p.values for p in matching(session, transaction.table, statement.partition)}
 
 
-def _place_empty_base(transaction: WriteTransaction, values: tuple[str, ...]) -> None:
+def _place_empty_base(transaction: TableWrite, values: tuple[str, ...]) -> None:
     """Put an empty base into a partition.
 
     It needs a file: Hive finds directories by the files in them (AcidUtils.getHdfsDirSnapshots),
@@ -135,7 +135,7 @@ def _place_empty_base(transaction: WriteTransaction, values: tuple[str, ...]) ->
 
 
 def write_query(
-    transaction: WriteTransaction, shape: WriteSchema, rows: DataFrame, static: Sequence[str] | None
+    transaction: TableWrite, shape: WriteSchema, rows: DataFrame, static: Sequence[str] | None
 ) -> WriteResult:
     """Write the rows of a query, and publish them.
 
@@ -150,7 +150,7 @@ def write_query(
 
 
 def stage_query(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     rows: DataFrame,
     static: Sequence[str] | None,

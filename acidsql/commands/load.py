@@ -34,7 +34,7 @@ from acidsql.storage.tails import read_tail
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.statements import LoadData
 from acidsql.transactions.write_intent import insert_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 # TIMESTAMP_NTZ in the text of a type; a field of that name stands before a colon.
 _LOCAL_TIME = re.compile(r"(?:^|(?<=[<:,]))timestamp_ntz(?=[,>]|$)")
@@ -84,7 +84,7 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
 
 
 def _load_rows(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     sources: Sequence[tuple[str, FileVersion | None]],
     values: tuple[str, ...],
 ) -> DataFrame:

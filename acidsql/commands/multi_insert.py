@@ -26,7 +26,7 @@ from acidsql.syntax.statements import Insert
 from acidsql.transactions.write_intent import WriteIntent, insert_intent
 from acidsql.transactions.write_transaction import (
     Change,
-    WriteTransaction,
+    TableWrite,
     commit_all,
     write_transactions,
 )
@@ -57,7 +57,7 @@ def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]])
     intents = [intent_of(own) for own in by_table]
     inserted, current = 0, bridge.CurrentValues(session.spark)
     with write_transactions(session, intents) as transactions:
-        changes: list[tuple[WriteTransaction, Sequence[Change]]] = []
+        changes: list[tuple[TableWrite, Sequence[Change]]] = []
         for transaction, own in zip(transactions, by_table, strict=True):
             written, changed = _write(transaction, own, current)
             inserted += written
@@ -103,7 +103,7 @@ def intent_of(branches: Sequence[Branch]) -> WriteIntent:
 
 
 def _write(
-    transaction: WriteTransaction, branches: Sequence[Branch], current: bridge.CurrentValues
+    transaction: TableWrite, branches: Sequence[Branch], current: bridge.CurrentValues
 ) -> tuple[int, Sequence[Change]]:
     """Write the branches into one table; return the number of rows and the changes."""
     session = transaction.session

@@ -25,7 +25,7 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
 from acidsql.transactions.transaction import transaction
 from acidsql.transactions.write_intent import insert_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transactions
+from acidsql.transactions.write_transaction import TableWrite, write_transactions
 
 
 def new_table_name(
@@ -111,7 +111,7 @@ def check_empty(session: AcidSession, table: Table) -> None:
 @contextmanager
 def filling(
     session: AcidSession, table: Table, source: RecordedStatement, highest_write_id: int = 0
-) -> Iterator[WriteTransaction]:
+) -> Iterator[TableWrite]:
     """Create a table for a transaction that writes its first rows, which the block must commit.
 
     Nobody sees the table before (on a server, its rows), and nothing is left of it if the block

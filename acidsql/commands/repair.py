@@ -14,7 +14,7 @@ from acidsql.scan.snapshot import with_unknown_compactions
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import MsckRepair
 from acidsql.transactions.write_intent import alter_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 
 def repair(session: AcidSession, table: Table, statement: MsckRepair) -> DataFrame:
@@ -36,14 +36,14 @@ def repair(session: AcidSession, table: Table, statement: MsckRepair) -> DataFra
     return result.nothing(session.spark)
 
 
-def _learn_ids(transaction: WriteTransaction) -> None:
+def _learn_ids(transaction: TableWrite) -> None:
     table, metastore = transaction.table, transaction.session.metastore
     names = transaction.listings.get(table.location).names
     keep_write_ids_ahead(metastore, table, names)
     with_unknown_compactions(metastore, transaction.txns, names)
 
 
-def _add(transaction: WriteTransaction) -> None:
+def _add(transaction: TableWrite) -> None:
     session, table = transaction.session, transaction.table
     metastore = session.metastore
     known = {p.values for p in transaction.partitions()}
@@ -53,7 +53,7 @@ def _add(transaction: WriteTransaction) -> None:
     metastore.seed_txn_id(found.highest_txn_id + 1)
 
 
-def _drop(transaction: WriteTransaction) -> None:
+def _drop(transaction: TableWrite) -> None:
     files, table = transaction.session.files, transaction.table
     gone = [p for p in transaction.partitions() if not files.exists(p.location)]
     if gone:

@@ -36,12 +36,12 @@ from acidsql.storage.parallel import in_parallel
 from acidsql.storage.sync import sync
 from acidsql.storage.tails import OPERATION, last_keys, tail_bytes
 from acidsql.storage.uploads import dead_uploads
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 
 logger = logging.getLogger(__name__)
 
 
-def repair(transaction: WriteTransaction, problems: Sequence[Problem]) -> list[str | None]:
+def repair(transaction: TableWrite, problems: Sequence[Problem]) -> list[str | None]:
     """Repair what can be repaired, in a transaction that holds an EXCLUSIVE lock on the table.
 
     Files are put into their places at once, and back if the transaction is rolled back. Changes of
@@ -68,7 +68,7 @@ def repair(transaction: WriteTransaction, problems: Sequence[Problem]) -> list[s
     return done
 
 
-def _stamp(transaction: WriteTransaction) -> str:
+def _stamp(transaction: TableWrite) -> str:
     """Return the name of a directory for one repair: its time, and its transaction."""
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}_{transaction.txn_id}"
 
@@ -82,7 +82,7 @@ class _Repair:
         stamp: name of its directory below ``_acidsql_aside``.
     """
 
-    transaction: WriteTransaction
+    transaction: TableWrite
     stamp: str
 
     @property

@@ -32,7 +32,7 @@ from acidsql.syntax.lexer import quote
 from acidsql.syntax.statements import CreateTable
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.write_intent import insert_intent, replace_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 # End of the name of a directory that a replacement has made.
 _SUFFIX = re.compile(r"_acidsql_\d+$")
@@ -231,7 +231,7 @@ def _replace(
     return result.counts(session.spark, affected=inserted, inserted=inserted)
 
 
-def _write_in_place(write: WriteTransaction, new: Table, rows: DataFrame | None) -> int:
+def _write_in_place(write: TableWrite, new: Table, rows: DataFrame | None) -> int:
     """Replace the rows, then the definition of a table, and commit; return the number of rows."""
     outcome = _write_rows(write, new, rows)
     every: set[tuple[str, ...]] = {()}
@@ -245,7 +245,7 @@ def _write_in_place(write: WriteTransaction, new: Table, rows: DataFrame | None)
     return inserted
 
 
-def _write_apart(write: WriteTransaction, new: Table, rows: DataFrame | None) -> int:
+def _write_apart(write: TableWrite, new: Table, rows: DataFrame | None) -> int:
     """Write rows into a directory of their own, and commit it with the new definition; return their
     number.
     """
@@ -259,7 +259,7 @@ def _write_apart(write: WriteTransaction, new: Table, rows: DataFrame | None) ->
     return inserted
 
 
-def _write_rows(write: WriteTransaction, new: Table, rows: DataFrame | None) -> WriteResult:
+def _write_rows(write: TableWrite, new: Table, rows: DataFrame | None) -> WriteResult:
     if rows is None:
         return WriteResult(finished=())
     shape = events.write_schema_of(write.session, new)

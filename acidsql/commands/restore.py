@@ -38,7 +38,7 @@ from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote, unquote_string
 from acidsql.syntax.statements import Restore, UndoWrite
 from acidsql.transactions.write_intent import restore_intent
-from acidsql.transactions.write_transaction import Change, WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import Change, TableWrite, write_transaction
 
 RESTORE = "RESTORE"
 UNDO = "UNDO WRITE"
@@ -214,7 +214,7 @@ def _events(
 
 
 def _write(
-    transaction: WriteTransaction,
+    transaction: TableWrite,
     shape: WriteSchema,
     seen: StatementSnapshot,
     staged: DataFrame | None,

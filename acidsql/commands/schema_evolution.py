@@ -27,7 +27,7 @@ from acidsql.syntax.merge import add_insert_columns
 from acidsql.syntax.statements import Insert, Merge
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.write_intent import WriteIntent, alter_intent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 Path = tuple[str, ...]
 
@@ -183,7 +183,7 @@ def evolving_intent(
     return replace(intent, lock=LockType.EXCLUSIVE, partition=None)
 
 
-def evolve(transaction: WriteTransaction, target_of: Callable[[Table], Table]) -> None:
+def evolve(transaction: TableWrite, target_of: Callable[[Table], Table]) -> None:
     """Give the table of a statement the columns that it adds, if its lock is for that.
 
     Args:

@@ -21,7 +21,7 @@ from acidsql.planning.changes_since import changes_of, committed_since, inserted
 from acidsql.schema.columns import types_in
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 
 UNIQUE_PROPERTY = "acidsql.merge.unique"
 
@@ -73,7 +73,7 @@ class UniqueInserts:
             has seen, None if they have still to be asked for.
     """
 
-    write: WriteTransaction
+    write: TableWrite
     columns: Sequence[str]
     statement_ids: Sequence[int]
     compared: ValidWriteIdList | None = None
@@ -107,7 +107,7 @@ class UniqueInserts:
         """Return whether a directory may have rows that the MERGE has inserted. The commit of a
         transaction of several statements may have put them together with other rows.
         """
-        is_one_of_several = self.write.earlier is not None
+        is_one_of_several = not self.write.transaction.autocommit
         return is_one_of_several or directory.statement_id in self.statement_ids
 
     def _share_a_key(self, others: frozenset[int], txns: ValidTxnList) -> bool:

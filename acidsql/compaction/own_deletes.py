@@ -8,9 +8,8 @@ else has seen these directories.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow.compute as pc
 
@@ -45,6 +44,8 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.storage.tails import ORIGINAL_WRITE_ID
 from acidsql.transactions.explicit import ExplicitTransaction
+from acidsql.transactions.recorded import with_files
+from acidsql.transactions.write_transaction import TableWrite
 from acidsql.transactions.written import next_statement_id
 
 
@@ -53,14 +54,36 @@ class Place:
     """Directories that a transaction wrote to a table without partitions, or to one partition.
 
     Attributes:
-        write_id: of the transaction in the table.
+        writes: those of its statements that wrote there.
         directories: its directories there.
     """
 
-    table: Table
     partition: Partition
-    write_id: int
+    writes: tuple[TableWrite, ...]
     directories: tuple[AcidDirectory, ...]
+
+    @property
+    def table(self) -> Table:
+        """Table."""
+        return self.writes[-1].table
+
+    @property
+    def write_id(self) -> int:
+        """Write id of the transaction in the table."""
+        return self.writes[-1].write_id
+
+    def path(self, directory: AcidDirectory) -> str:
+        """Return the path of one of the directories."""
+        return child(self.partition.location, directory.name)
+
+    def put(self, path: str) -> None:
+        """Note that a directory is about to be put there; the last write's ``undo`` deletes it."""
+        self.writes[-1].placed.append(path)
+
+    def removed(self, path: str) -> None:
+        """Note that a directory was removed again."""
+        for write in self.writes:
+            write.placed = [placed for placed in write.placed if placed != path]
 
     @property
     def has_deletes(self) -> bool:
@@ -76,34 +99,34 @@ def complete(transaction: ExplicitTransaction) -> None:
             ids.
         FormatError: TOO_MANY_STATEMENTS, SYNC_FAILED.
     """
-    places = [place for place in places_of(transaction) if place.has_deletes]
+    places = [place for place in places_of(transaction.transaction.writes) if place.has_deletes]
     if places:
         check_not_rebalanced(transaction, places)
+    files = transaction.session.files
     for number, place in enumerate(places):
         # A store may remember a file that was there: no path is used twice.
-        _complete(transaction, place, f"complete_{number}")
+        if _complete(transaction, place, f"complete_{number}"):
+            for write in place.writes:
+                write.counts = with_files(files, write.counts, write.placed)
 
 
-def places_of(transaction: ExplicitTransaction) -> Iterator[Place]:
-    """Yield what a transaction wrote, table by table and partition by partition."""
-    found: dict[tuple[str, tuple[str, ...]], list[AcidDirectory]] = defaultdict(list)
-    known: dict[tuple[str, tuple[str, ...]], tuple[Table, Partition, int]] = {}
-    for write in transaction.writes:
-        by_location = {p.location.rstrip("/"): p for p in write.touched.values()}
-        for path in write.placed:
-            location, _, name = path.rpartition("/")
-            directory, partition = parse_directory(name), by_location[location]
-            key = write.table.full_name, partition.values
-            known[key] = write.table, partition, write.write_id
-            if directory is not None:
-                found[key].append(directory)
-    for key, (table, partition, write_id) in known.items():
-        yield Place(
-            table=table,
-            partition=partition,
-            write_id=write_id,
-            directories=tuple(found[key]),
-        )
+def places_of(writes: Sequence[TableWrite]) -> list[Place]:
+    """Return where statements wrote, table by table and partition by partition."""
+    found: dict[tuple[str, tuple[str, ...]], Place] = {}
+    for write in writes:
+        for values, partition in write.touched.items():
+            key = write.table.full_name, values
+            location = partition.location.rstrip("/")
+            names = [p.rpartition("/")[2] for p in write.placed if p.rpartition("/")[0] == location]
+            if not names:
+                continue
+            earlier = found.get(key, Place(partition=partition, writes=(), directories=()))
+            found[key] = replace(
+                earlier,
+                writes=(*earlier.writes, write),
+                directories=(*earlier.directories, *filter(None, map(parse_directory, names))),
+            )
+    return list(found.values())
 
 
 def check_not_rebalanced(transaction: ExplicitTransaction, places: Sequence[Place]) -> None:
@@ -138,7 +161,12 @@ def _name(table: Table, partition: Partition) -> str | None:
     return table.partition_name(partition.values) if table.partition_columns else None
 
 
-def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) -> None:
+def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) -> bool:
+    """Write the directories of a place again that have rows which were deleted, or their events.
+
+    Returns:
+        Whether there are any.
+    """
     session = transaction.session
     listings = Listings(session.files, transaction.txn_id)
     own = {
@@ -147,7 +175,7 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
         if d.kind is DirectoryKind.DELETE_DELTA and _names_own_rows(session, listings, place, d)
     }
     if not own:
-        return
+        return False
     statements = _statements_deleted_from(session, listings, place, own)
     replaced = [
         d
@@ -171,7 +199,7 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
     is_object_store = session.files.is_object_store(place.partition.location)
     if is_object_store:
         for name in names:
-            transaction.put(place.table, child(place.partition.location, name))
+            place.put(child(place.partition.location, name))
     destination = place.partition.location if is_object_store else staging
     staged = [child(destination, name) for name in names]
     with bridge.job_description(session.spark, job):
@@ -180,21 +208,22 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
     for path in staged:
         # Spark leaves an empty directory where there is nothing to write.
         if not any(map(parse_bucket_file, session.files.names(path))):
-            transaction.removed(place.table, path)
+            place.removed(path)
             continue
         session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
         target = child(place.partition.location, path.rpartition("/")[2])
         if path != target:
-            transaction.put(place.table, target)
+            place.put(target)
             session.files.rename(path, target)
         unsynced.add(target)
     for directory in replaced:
-        path = child(place.partition.location, directory.name)
+        path = place.path(directory)
         session.files.delete(path)
-        transaction.removed(place.table, path)
+        place.removed(path)
         unsynced.add_name(path)
     session.files.delete(staging)
     sync_all(session.files, [unsynced])
+    return True
 
 
 def _names_own_rows(
@@ -204,7 +233,7 @@ def _names_own_rows(
 
     These are the last in a file, which is sorted by row ids.
     """
-    listing = listings.get(child(place.partition.location, directory.name))
+    listing = listings.get(place.path(directory))
     for file in delete_files(session, listing):
         write_ids = file.tail.file_int_stats(ORIGINAL_WRITE_ID)
         if write_ids is None or write_ids.maximum >= place.write_id:
@@ -219,9 +248,7 @@ def _statements_deleted_from(
     files: list[DeleteFile] = [
         file
         for directory in own
-        for file in delete_files(
-            session, listings.get(child(place.partition.location, directory.name))
-        )
+        for file in delete_files(session, listings.get(place.path(directory)))
     ]
     if sum(file.tail.rows for file in files) > limits().driver_events:
         return None
@@ -240,11 +267,10 @@ def _snapshot_of(
     directories: Sequence[AcidDirectory],
 ) -> TableSnapshot:
     """Return a snapshot of some directories of the transaction alone."""
-    location = place.partition.location
-    listings.fetch([child(location, d.name) for d in directories])
+    listings.fetch(list(map(place.path, directories)))
     partition = PartitionSnapshot(
         values=place.partition.values,
-        location=location,
+        location=place.partition.location,
         state=AcidState(deltas=tuple(directories)),
         columns=None,
     )

@@ -488,7 +488,7 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
                 listings=listings,
                 expires=_expiry(session, several.lease),
                 repeatable=True,
-                added={name: own.partitions for name, own in several.written.items()},
+                added={name: own.partitions for name, own in several.transaction.written.items()},
                 uncommitted=several.uncommitted(),
             )
         return

@@ -60,7 +60,7 @@ def watch_query(
     if (asked or isolation(session.spark)) is Isolation.SERIALIZABLE:
         snapshot.finds_rows = True
         reads = UnchangedReads(txn_id=transaction.txn_id, snapshot=snapshot)
-        transaction.watches.append(reads)
+        transaction.transaction.watches.append(reads)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from acidsql.errors import AcidLookupError, AcidSqlError, TransactionStateError
+from acidsql.errors import AcidSqlError, TransactionStateError
 from acidsql.format.bucket_codec import encode
 from acidsql.format.names import (
     VERSION_CONTENT,
@@ -28,10 +27,8 @@ from acidsql.format.names import (
 )
 from acidsql.format.paths import child, parent
 from acidsql.metastore.changes import (
-    AlterPartitions,
     CatalogChange,
     RecordCounts,
-    RecordWrites,
 )
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
@@ -41,9 +38,10 @@ from acidsql.streaming.bucket_file import BucketFile, insert_events
 from acidsql.streaming.client import Client
 from acidsql.streaming.files import no_appends
 from acidsql.transactions.locking import wait_for_locks
-from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.partition_directory import add_beforehand, make_partition, take_back
 from acidsql.transactions.write_id_check import check_write_id_is_new
 from acidsql.transactions.write_intent import insert_intent
+from acidsql.transactions.written import recorded_writes
 
 logger = logging.getLogger(__name__)
 
@@ -239,14 +237,9 @@ class TransactionBatch:
             return self._known[values]
         found = metastore.partitions(table.database, table.name, [values])
         if not found:
-            made = Partition(values=values, location=partition_directory(table, values))
-            self.client.files.make_directory(made.location)
-            self.unsynced.add_name(made.location)
-            self._made[values] = made
-            if metastore.capabilities.learns_writes_from_locks:
-                sync_all(self.client.files, [self.unsynced])
-                metastore.add_partitions(table.database, table.name, [made])
-            found = (made,)
+            found = (make_partition(self.client, table, values, self.unsynced),)
+            self._made[values] = found[0]
+            add_beforehand(self.client, table, found, self.unsynced)
         self._known[values] = found[0]
         return found[0]
 
@@ -266,13 +259,8 @@ class TransactionBatch:
             made.append(RecordCounts(table=table, counts=counts))
         if self._touched:
             # Statistics are out of date with each commit: others may have computed them anew.
-            written = tuple(self._touched.values())
             mark = self.members[-1].write_id
-            made.append(RecordWrites(table=table, written=written, mark=mark))
-            outdated = tuple(p for p in written if p.columns not in (None, table.columns))
-            if outdated:
-                current = tuple(replace(p, columns=None) for p in outdated)
-                made.append(AlterPartitions(table=table, before=outdated, after=current))
+            made += recorded_writes(table, self._touched.values(), mark=mark)
         return [*made, *extra]
 
     def finish_writes(self) -> None:
@@ -324,34 +312,11 @@ class TransactionBatch:
                 place.values == values and f.flushed_rows for place, f in self.files.items()
             ):
                 self.client.files.delete(path)
-        self._forget_made()
+        # Those that were made for rows that did not commit.
+        take_back(self.client, self.table, self._made.values())
+        self._made.clear()
         if failed is not None:
             raise failed
-
-    def _forget_made(self) -> None:
-        """Take partitions away that were made for rows that did not commit, unless others use them.
-
-        Where the metastore knows them already they are dropped first, and those that are not empty
-        by then are added again: another writer adds its partitions after its directories.
-        """
-        metastore, table = self.client.metastore, self.table
-        known = metastore.capabilities.learns_writes_from_locks
-        for values, partition in self._made.items():
-            if known:
-                with suppress(AcidLookupError):  # another one dropped it
-                    metastore.drop_partitions(table.database, table.name, [values])
-            if self.client.files.delete_if_empty(partition.location):
-                self._delete_empty_above(partition.location)
-            elif known:
-                metastore.add_partitions(table.database, table.name, [partition])
-        self._made.clear()
-
-    def _delete_empty_above(self, location: str) -> None:
-        above = parent(location)
-        while above.startswith(f"{self.table.location}/"):
-            if not self.client.files.delete_if_empty(above):
-                return
-            above = parent(above)
 
 
 def _shape(table: Table) -> Mapping[str, object]:

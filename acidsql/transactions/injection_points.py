@@ -23,7 +23,7 @@ class Point(Enum):
     Members:
         BEFORE_LOCKS: it is open, and requests its locks next.
         BEFORE_WRITE_IDS: it allocates its write ids next.
-        BEGUN: it has its locks, write ids and snapshot, and has read nothing.
+        BEGUN: a statement of it has its locks, write ids and snapshot, and has read nothing.
         BEFORE_COMMIT: its files are in their places, and it asks the metastore to commit next.
         COMMITTED: the metastore has committed it, and the answer has not been looked at.
     """

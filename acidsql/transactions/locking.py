@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from tenacity import RetryCallState, RetryError, Retrying, retry_if_result, wait_exponential
 
-from acidsql.errors import LockTimeoutError
+from acidsql.errors import AcidSqlError, LockTimeoutError, WriteConflictError
+from acidsql.format.identifiers import lowered
 from acidsql.limits import limits
-from acidsql.metastore.model import LockInfo, LockRequest, LockState
+from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType
 from acidsql.metastore.names import object_name
 from acidsql.metastore.protocol import Metastore
+
+logger = logging.getLogger(__name__)
 
 
 def wait_for_locks(
@@ -67,6 +71,49 @@ def wait_for_locks(
     except RetryError as err:
         raise _timeout_error(txn_id, requests, timeout, metastore.blockers(txn_id)) from err
     return True
+
+
+def check_wait(txn_id: int, held: Collection[LockRequest], blockers: Sequence[LockInfo]) -> None:
+    """Check that the wait of a transaction of several statements for locks can end, and end well.
+
+    A writer that excludes others (Hive 3.1) has changed the same table by the time it ends: the
+    commit of this transaction would be a conflict. Another transaction that waits for a table on
+    which this one has a lock waits for this one.
+
+    Args:
+        txn_id: the transaction.
+        held: its locks.
+        blockers: locks of others that are in its way.
+
+    Raises:
+        WriteConflictError: CONCURRENT_WRITE.
+    """
+    tables = {(lowered(request.database), lowered(request.table)) for request in held}
+    for lock in blockers:
+        waits = lock.state is LockState.WAITING
+        if lock.type is LockType.SHARED_WRITE:
+            reason = "writes to"
+        elif waits and (lowered(lock.database), lowered(lock.table)) in tables:
+            reason = "waits for this one on"
+        else:
+            continue
+        where = object_name(lock.database, lock.table, lock.partition)
+        raise WriteConflictError(
+            "CONCURRENT_WRITE",
+            f"transaction {txn_id} cannot go on, because transaction {lock.txn_id} of "
+            f"{lock.user}@{lock.host} {reason} {where}: ROLLBACK, and run it again",
+            {"txnId": str(txn_id), "winnerTxnId": str(lock.txn_id), "object": where},
+        )
+
+
+def withdraw(metastore: Metastore, txn_id: int) -> None:
+    """Withdraw the requests that wait. An error here would hide why they are not wanted any more,
+    so it is logged: they are in the way of the transaction's next statement until it ends.
+    """
+    try:
+        metastore.withdraw_locks(txn_id)
+    except (AcidSqlError, OSError):
+        logger.exception("txn %s: could not withdraw its requests for locks", txn_id)
 
 
 def _timeout_error(

@@ -2,76 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from acidsql.limits import limits
-from acidsql.metastore.changes import (
-    AlterPartitions,
-    CatalogChange,
-    RecordCounts,
-    RecordWrites,
-)
-from acidsql.metastore.history import RecordedStatement, WriteCounts
-from acidsql.metastore.model import Partition, Table
+from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites
+from acidsql.metastore.history import RecordedStatement
 from acidsql.transactions.recorded import cut
 
 TRANSACTION = "TRANSACTION"
 """Operation in the history of a write id under which several statements wrote."""
 
 
-def merged(
-    changes: Sequence[CatalogChange], statements: Mapping[str, Sequence[RecordedStatement]]
-) -> list[CatalogChange]:
-    """Merge changes so that each table, and each partition of it, occurs once per kind.
+def merged(changes: Sequence[CatalogChange]) -> list[CatalogChange]:
+    """Merge changes of partitions so that each table, and each partition of it, occurs once.
 
     Args:
-        changes: of all statements, in their order.
-        statements: those that wrote to a table, by its full name.
+        changes: of all statements, in their order; it stays.
     """
-    tables: dict[str, Table] = {}
-    counts: dict[str, WriteCounts] = {}
-    written: dict[str, dict[tuple[str, ...], Partition]] = {}
-    before: dict[str, dict[tuple[str, ...], Partition]] = {}
-    after: dict[str, dict[tuple[str, ...], Partition]] = {}
-    others: list[CatalogChange] = []
-    for change in changes:
+    found: dict[object, CatalogChange] = {}
+    for number, change in enumerate(changes):
         match change:
-            case RecordCounts(table=table):
-                name = table.full_name
-                counts[name] = counts.get(name, WriteCounts()) + change.counts
-            case RecordWrites(table=table):
-                written.setdefault(table.full_name, {}).update(
-                    {p.values: p for p in change.written}
-                )
-            case AlterPartitions(table=table):
-                for old, new in zip(change.before, change.after, strict=True):
-                    before.setdefault(table.full_name, {}).setdefault(old.values, old)
-                    after.setdefault(table.full_name, {})[old.values] = new
+            case RecordWrites(table=table) | AlterPartitions(table=table):
+                key: object = type(change), table.full_name
             case _:
-                others.append(change)
-                continue
-        tables[table.full_name] = table
-    return [
-        *(
-            RecordCounts(
-                table=tables[name], counts=own, statement=together(statements.get(name, ()))
-            )
-            for name, own in counts.items()
-        ),
-        *(
-            RecordWrites(table=tables[name], written=tuple(own.values()))
-            for name, own in written.items()
-        ),
-        *(
-            AlterPartitions(
-                table=tables[name],
-                before=tuple(own.values()),
-                after=tuple(after[name].values()),
-            )
-            for name, own in before.items()
-        ),
-        *others,
-    ]
+                key = number
+        earlier = found.get(key)
+        match earlier, change:
+            case RecordWrites(), RecordWrites():
+                written = {p.values: p for p in (*earlier.written, *change.written)}
+                found[key] = replace(change, written=tuple(written.values()))
+            case AlterPartitions(), AlterPartitions():
+                found[key] = _altered(earlier, change)
+            case _:
+                found[key] = change
+    return list(found.values())
+
+
+def _altered(earlier: AlterPartitions, later: AlterPartitions) -> AlterPartitions:
+    before = {p.values: p for p in (*later.before, *earlier.before)}
+    after = {p.values: p for p in (*earlier.after, *later.after)}
+    return replace(
+        later, before=tuple(before[values] for values in after), after=tuple(after.values())
+    )
 
 
 def together(statements: Sequence[RecordedStatement]) -> RecordedStatement:

@@ -1,12 +1,15 @@
-"""Directories of new partitions."""
+"""Directories of new partitions: where they lie, how a writer makes them and takes them back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-from acidsql.errors import AcidAnalysisError
-from acidsql.format.paths import can_exist, child
-from acidsql.metastore.model import Table
+from acidsql.errors import AcidAnalysisError, AcidLookupError
+from acidsql.format.paths import can_exist, child, parent
+from acidsql.metastore.model import Partition, Table
+from acidsql.session.table_owner import Writer
+from acidsql.storage.sync import Unsynced, sync_all
 
 
 def partition_directory(table: Table, values: Sequence[str]) -> str:
@@ -23,3 +26,58 @@ def partition_directory(table: Table, values: Sequence[str]) -> str:
             "because its name is too long, or has a character NUL: choose another value",
         )
     return place
+
+
+def make_partition(
+    writer: Writer, table: Table, values: tuple[str, ...], unsynced: Unsynced
+) -> Partition:
+    """Make the directory of a new partition; object stores have none.
+
+    Raises:
+        AcidAnalysisError: see ``partition_directory``.
+    """
+    location = partition_directory(table, values)
+    if writer.files.object_store(location) is None:
+        writer.files.make_directory(location)
+    unsynced.add_name(location)
+    return Partition(values=values, location=location)
+
+
+def add_beforehand(
+    writer: Writer, table: Table, made: Sequence[Partition], unsynced: Unsynced
+) -> None:
+    """Add new partitions to a Hive Metastore, which has to know them before anything is in them.
+
+    Others learn them from the commit.
+    """
+    if made and writer.metastore.capabilities.learns_writes_from_locks:
+        sync_all(writer.files, [unsynced])
+        writer.metastore.add_partitions(table.database, table.name, made)
+
+
+def take_back(writer: Writer, table: Table, made: Iterable[Partition]) -> None:
+    """Remove new partitions with their directories, unless another transaction uses them.
+
+    Another transaction may be publishing into them, and adds its partitions after that. So those
+    that a Hive Metastore knows are dropped first, and added again if they are not empty by then.
+    """
+    metastore, used = writer.metastore, []
+    is_known = metastore.capabilities.learns_writes_from_locks
+    for partition in made:
+        if is_known:
+            # It failed before they were added, or another one dropped it.
+            with suppress(AcidLookupError):
+                metastore.drop_partitions(table.database, table.name, [partition.values])
+        if writer.files.delete_if_empty(partition.location):
+            delete_empty_above(writer, table, partition.location)
+        else:
+            used.append(partition)
+    if is_known:
+        metastore.add_partitions(table.database, table.name, used)
+
+
+def delete_empty_above(writer: Writer, table: Table, location: str) -> None:
+    """Delete the empty directories between a table's directory and a partition's."""
+    above = parent(location)
+    while above.startswith(f"{table.location}/") and writer.files.delete_if_empty(above):
+        above = parent(above)

@@ -42,13 +42,9 @@ def start(session: AcidSession, *, read_only: bool) -> ExplicitTransaction:
             session.heartbeater.add(txn_id, owner_thread())
             undo.callback(session.heartbeater.remove, txn_id)
         current().txn_id = txn_id
+        opened.txns = metastore.valid_txns(txn_id)
         started = ExplicitTransaction(
-            session=session,
-            opened=opened,
-            lease=lease,
-            txns=metastore.valid_txns(txn_id),
-            read_only=read_only,
-            owner=owner_thread(),
+            transaction=opened, lease=lease, read_only=read_only, owner=owner_thread()
         )
         if open_transactions.enter(started):
             session.at_close.callback(_roll_back_all, session)

@@ -5,10 +5,11 @@ block. Statements, compactions and exclusive locks all use the context manager `
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.errors import (
@@ -18,11 +19,11 @@ from acidsql.errors import (
     WriteConflictError,
     WriteJobError,
 )
+from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.failures import NOT_ASKED
 from acidsql.metastore.model import (
-    LockInfo,
     LockRequest,
     LockType,
     Operation,
@@ -31,10 +32,15 @@ from acidsql.metastore.model import (
 )
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
+from acidsql.transactions.comparison import Watch
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.injection_points import Point, reach
-from acidsql.transactions.locking import wait_for_locks
+from acidsql.transactions.locking import check_wait, wait_for_locks, withdraw
 from acidsql.transactions.turns import others_first
+from acidsql.transactions.written import NOTHING_WRITTEN, Written, written_by
+
+if TYPE_CHECKING:
+    from acidsql.transactions.write_transaction import TableWrite
 
 logger = logging.getLogger(__name__)
 
@@ -57,9 +63,25 @@ class Status(Enum):
     ROLLED_BACK = "rolled back"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Savepoint:
+    """Point of a transaction to which a statement that fails is rolled back.
+
+    Attributes:
+        reverts: number of functions that undo what was done before.
+        writes: number of writes that were kept before.
+        written: what they wrote.
+    """
+
+    reverts: int = 0
+    writes: int = 0
+    written: Mapping[str, Written] = field(default_factory=dict)
+
+
 @dataclass(slots=True, kw_only=True)
 class Transaction:
-    """Open transaction of the metastore, and how it ended; made by ``transaction``.
+    """Open transaction of the metastore, what it wrote, and how it ended; made by ``transaction``,
+    or by ``start.start`` for several statements.
 
     Attributes:
         session: the session.
@@ -67,36 +89,84 @@ class Transaction:
         at_end: callbacks for when the transaction has ended, whichever way.
         aborts_in_doubt: whether to abort even if the commit was requested and not answered. A
             statement's transaction is left to its user then (SHOW TRANSACTIONS).
+        txns: transactions that all of its statements see. None in a transaction of one statement,
+            which takes its snapshot when it has its locks, and commits by itself.
         status: its state.
         reverts: functions that undo the changes; they are called last to first.
+        locks: requests that were granted.
+        tables: tables of which it has a write id, by their full names.
+        statements: number of its statements that have begun to write.
+        writes: what the statements that succeeded did to their tables, in their order.
+        written: the directories and partitions of these, by the full name of a table.
+        watches: what its queries have read and may not have changed at the commit.
     """
 
     session: AcidSession
     txn_id: int
     at_end: ExitStack
     aborts_in_doubt: bool = False
+    txns: ValidTxnList | None = None
     status: Status = Status.OPEN
     reverts: list[Callable[[], object]] = field(default_factory=list)
+    locks: set[LockRequest] = field(default_factory=set)
+    tables: dict[str, Table] = field(default_factory=dict)
+    statements: int = 0
+    writes: list[TableWrite] = field(default_factory=list)
+    written: Mapping[str, Written] = field(default_factory=dict)
+    watches: list[Watch] = field(default_factory=list)
 
-    def wait_for_locks(
-        self,
-        requests: Sequence[LockRequest],
-        timeout: float | None = None,
-        check: Callable[[Sequence[LockInfo]], None] | None = None,
-    ) -> bool:
+    @property
+    def autocommit(self) -> bool:
+        """Whether it has one statement, which commits it."""
+        return self.txns is None
+
+    def wait_for_locks(self, requests: Sequence[LockRequest], timeout: float | None = None) -> bool:
         """Acquire locks, as ``locking.wait_for_locks`` does.
+
+        A transaction of several statements waits for nothing that makes its commit a conflict, or
+        that waits for it (``locking.check_wait``). It withdraws requests that were not granted.
 
         Args:
             requests: all locks of the statement.
             timeout: seconds; by default ``spark.acidsql.lock.timeout``.
-            check: see ``locking.wait_for_locks``.
         """
+        metastore = self.session.metastore
         timeout = self.session.settings.lock_timeout if timeout is None else timeout
         reach(Point.BEFORE_LOCKS, self)
         with phase(Phase.LOCK_WAIT):
-            return wait_for_locks(
-                self.session.metastore, self.txn_id, requests, timeout, check=check
-            )
+            if self.autocommit:
+                return wait_for_locks(metastore, self.txn_id, requests, timeout)
+            try:
+                return wait_for_locks(
+                    metastore,
+                    self.txn_id,
+                    requests,
+                    timeout,
+                    check=lambda blockers: check_wait(self.txn_id, self.locks, blockers),
+                )
+            except BaseException:
+                withdraw(metastore, self.txn_id)
+                raise
+
+    def savepoint(self) -> Savepoint:
+        """Return the point to which a statement that begins now is rolled back if it fails."""
+        return Savepoint(reverts=len(self.reverts), writes=len(self.writes), written=self.written)
+
+    def undo_since(self, savepoint: Savepoint) -> None:
+        """Undo what was done after a savepoint."""
+        del self.writes[savepoint.writes :]
+        self.written = savepoint.written
+        while len(self.reverts) > savepoint.reverts:
+            self.reverts.pop()()
+
+    def keep(self, writes: Sequence[TableWrite]) -> None:
+        """Keep what a statement did to its tables, for the commit and for later statements."""
+        self.writes += writes
+        written = dict(self.written)
+        for write in writes:
+            name = write.table.full_name
+            written[name] = written.get(name, NOTHING_WRITTEN) + written_by(write)
+        self.written = written
 
     def commit(
         self,
@@ -162,8 +232,7 @@ class Transaction:
             return
         self.status = Status.ABORTED
         try:
-            while self.reverts:
-                self.reverts.pop()()
+            self.undo_since(Savepoint())
         except (AcidSqlError, OSError):
             logger.exception("txn %s: could not undo its changes", self.txn_id)
             return

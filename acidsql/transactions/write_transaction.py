@@ -1,29 +1,23 @@
-"""Write transactions: what a transaction does to each of its tables, committed or undone."""
+"""Writes of a statement: what it does to each of its tables, committed or undone."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
+from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import MAX_STATEMENT_ID
 from acidsql.format.names import base_name, delete_delta_name, delta_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
-from acidsql.metastore.changes import (
-    AlterPartitions,
-    AlterTable,
-    CatalogChange,
-    RecordCounts,
-    RecordWrites,
-    ReplaceTable,
-    ShowTable,
-)
+from acidsql.metastore.changes import AlterTable, CatalogChange, ReplaceTable
 from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.as_of_block import refuse_in_block
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.settings import Isolation
 from acidsql.session.table_owner import check_owner, check_partition
@@ -33,15 +27,15 @@ from acidsql.storage.listings import Listings
 from acidsql.storage.staging import Target
 from acidsql.storage.staging_place import StagingPlace, delete_staging, staging_place
 from acidsql.storage.sync import Unsynced, make_directory, sync_all
-from acidsql.transactions import added_partitions
-from acidsql.transactions.begin import OpenedTransaction, begin
-from acidsql.transactions.comparison import Watch, comparison, deleted_rows
-from acidsql.transactions.current import current_transaction
-from acidsql.transactions.partition_directory import partition_directory
+from acidsql.transactions.begin import Begun, begin, checked_isolation
+from acidsql.transactions.commit import commit_writes
+from acidsql.transactions.comparison import Watch
+from acidsql.transactions.partition_directory import add_beforehand, make_partition, take_back
+from acidsql.transactions.recorded import recorded
 from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_id_check import check_write_id_is_new
 from acidsql.transactions.write_intent import WriteIntent
-from acidsql.transactions.written import NOTHING_WRITTEN, Written
+from acidsql.transactions.written import NOTHING_WRITTEN, Written, recorded_writes
 
 logger = logging.getLogger(__name__)
 
@@ -59,22 +53,21 @@ Change = tuple[Operation, Sequence[tuple[str, ...]]]
 
 
 @dataclass(slots=True, kw_only=True)
-class WriteTransaction:
-    """Part of a transaction that changes one table.
+class TableWrite:
+    """Write of a statement to one table.
 
     Attributes:
         transaction: the whole transaction.
+        at_end: callbacks for when the statement has ended, whichever way.
         intent: operation on the table.
         table: its definition when the lock was granted.
         write_id: of this transaction in the table.
         txns: transactions that the statement sees.
         listings: of the statement.
-        staging: where it stages; deleted when the transaction ends.
+        staging: where it stages; deleted when the statement ends.
         unsynced: what the commit has to sync.
         isolation: of the statement.
         seen: write ids of the table that the statement sees; None if they were not fetched.
-        earlier: what earlier statements of a transaction of several wrote, by the full name of a
-            table; None in a transaction of one statement.
         placed: directories that were moved to their places.
         changes: changes of the catalog that its commit makes.
         added: partitions whose directories it made.
@@ -88,6 +81,7 @@ class WriteTransaction:
     """
 
     transaction: Transaction
+    at_end: ExitStack
     intent: WriteIntent
     table: Table
     write_id: int
@@ -97,7 +91,6 @@ class WriteTransaction:
     unsynced: Unsynced
     isolation: Isolation = Isolation.SNAPSHOT
     seen: ValidWriteIdList | None = None
-    earlier: Mapping[str, Written] | None = None
     placed: list[str] = field(default_factory=list)
     changes: list[CatalogChange] = field(default_factory=list)
     added: list[Partition] = field(default_factory=list)
@@ -150,7 +143,7 @@ class WriteTransaction:
     @property
     def _written(self) -> Written:
         """Writes of the earlier statements of the transaction to the table."""
-        return (self.earlier or {}).get(self.table.full_name, NOTHING_WRITTEN)
+        return self.transaction.written.get(self.table.full_name, NOTHING_WRITTEN)
 
     def statement_id(self, within: int) -> int:
         """Return the statement id in the transaction of a statement id within the statement.
@@ -285,15 +278,16 @@ class WriteTransaction:
         leftovers only in partitions that the transaction was recorded for. If none was recorded,
         the metastore forgets the aborted transaction, and its files would become visible.
         """
-        metastore, table = self.session.metastore, self.table
         fresh = sorted(
             v for v in places if not self.named & {(o, v) for o in _AS_STRONG[operation]}
         )
         self._find(fresh)
-        missing = [self._new_partition(v) for v in fresh if v not in self._known]
-        if missing and metastore.capabilities.learns_writes_from_locks:
-            sync_all(self.session.files, [self.unsynced])
-            metastore.add_partitions(table.database, table.name, missing)
+        missing = [values for values in fresh if values not in self._known]
+        for values in missing:
+            self._known[values] = make_partition(self.session, self.table, values, self.unsynced)
+            self.added.append(self._known[values])
+        made = [self._known[values] for values in missing]
+        add_beforehand(self.session, self.table, made, self.unsynced)
         self.touched.update({v: self._known[v] for v in fresh})
         if fresh and self.intent.names_partitions_late:
             self._name_partitions(operation, fresh)
@@ -323,15 +317,6 @@ class WriteTransaction:
             found = self.session.metastore.partitions(table.database, table.name, wanted)
             self._known.update({p.values: p for p in found})
 
-    def _new_partition(self, values: tuple[str, ...]) -> Partition:
-        partition = Partition(values=values, location=partition_directory(self.table, values))
-        if not self.session.files.is_object_store(partition.location):
-            self.session.files.make_directory(partition.location)
-        self.unsynced.add_name(partition.location)
-        self.added.append(partition)
-        self._known[values] = partition
-        return partition
-
     def commit(self, changed: Sequence[Change], counts: WriteCounts | None = None) -> None:
         """Commit a transaction that changes only this table, as ``commit_all`` does.
 
@@ -347,15 +332,12 @@ class WriteTransaction:
         """Tell the metastore of the operations in each partition, and note what its commit changes
         in the catalog.
         """
-        table = self.table
         if self.intent.operation is Operation.SELECT:
             return
         for operation, places in changed:
             self.announce(operation, places)
         if self.touched:
-            written = tuple(self.touched.values())
-            self.changes.append(RecordWrites(table=table, written=written))
-            self._give_columns_of_the_table()
+            self.changes += recorded_writes(self.table, self.touched.values(), before=self.before)
         if self._leaves_placeholder():
             self._name_partitions(self.intent.operation, [])
 
@@ -366,21 +348,6 @@ class WriteTransaction:
         if not self.session.metastore.capabilities.compares_rows:
             return not self.touched
         return self.intent.operation not in {operation for operation, _ in self.named}
-
-    def _give_columns_of_the_table(self) -> None:
-        """Give the table's columns to partitions that were written to and have fewer columns.
-
-        A partition can have fewer (ALTER TABLE … RESTRICT); readers would not see the others in new
-        rows.
-        """
-        table, before = self.table, self.before
-        outdated = tuple(p for p in self.touched.values() if p.columns not in (None, table.columns))
-        if before is not None and table.partition_columns:
-            touched = self.touched.values()
-            outdated = tuple(replace(p, columns=p.columns or before.columns) for p in touched)
-        if outdated:
-            current = tuple(replace(p, columns=None) for p in outdated)
-            self.changes.append(AlterPartitions(table=table, before=outdated, after=current))
 
     def change_columns(self, table: Table) -> None:
         """Give the table other columns by the commit; rows are written into these.
@@ -399,50 +366,34 @@ class WriteTransaction:
         """Delete what was placed, which nobody saw, and partitions that were made for it."""
         for path in self.placed:
             self.session.files.delete(path)
-        added_partitions.take_back(self.session, self.table, self.added)
-
-    def delete_empty_above(self, location: str) -> None:
-        """Delete the empty directories between the table's directory and a partition's."""
-        added_partitions.delete_empty_above(self.session, self.table, location)
+        take_back(self.session, self.table, self.added)
 
 
-def commit_all(changes: Sequence[tuple[WriteTransaction, Sequence[Change]]]) -> None:
-    """Commit a transaction with its changes in each of its tables.
+def commit_all(changes: Sequence[tuple[TableWrite, Sequence[Change]]]) -> None:
+    """Commit a statement with its changes in each of its tables; in a transaction of several
+    statements, keep them for its commit.
 
     The metastore hears of partitions and of the commit when all files are on the disk.
 
     Raises:
         FormatError: SYNC_FAILED.
-        WriteConflictError: another transaction changed the same rows, or on a Hive Metastore rows
-            in the same partition, and committed first.
+        WriteConflictError: see ``commit_writes``.
     """
+    writes = [write for write, _ in changes]
+    transaction = writes[0].transaction
     with phase(Phase.COMMIT):
         for write, changed in changes:
             current().note_written(len(write.placed), write.counts)
             write.record(changed)
-        sync_all(changes[0][0].session.files, [write.unsynced for write, _ in changes])
-        # First: the other changes may give the table another name.
-        made: list[CatalogChange] = []
-        if changes[0][0].session.metastore.capabilities.keeps_history:
-            made += [RecordCounts(table=write.table, counts=write.counts) for write, _ in changes]
-        made += [change for write, _ in changes for change in write.changes]
-        # Last: the other changes know a new table by its name until then.
-        made.sort(key=lambda change: isinstance(change, ShowTable))
-        writes = [write for write, _ in changes]
-        deleted = [deleted_rows(write.table, write.touched, write.placed) for write in writes]
-        watches = [watch for write in writes for watch in write.watches]
-        compare = comparison(writes[0].session, writes[0].txn_id, deleted, watches)
-        contended = [
-            write.table.full_name
-            for write in writes
-            if write.intent.operation is not Operation.INSERT
-        ]
-        writes[0].transaction.commit(made, compare, contended)
+        sync_all(transaction.session.files, [write.unsynced for write in writes])
+        transaction.keep(writes)
+        if transaction.autocommit:
+            commit_writes(transaction)
 
 
 @contextmanager
-def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[WriteTransaction]:
-    """Open a transaction on one table, with its lock and write id; undo it if the block raises.
+def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[TableWrite]:
+    """Begin a statement on one table, with its lock and write id; undo it if the block raises.
 
     The block must call ``commit``. If the commit fails, the files are removed too, unless the
     metastore could not say whether it committed.
@@ -454,58 +405,63 @@ def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[Wri
 @contextmanager
 def write_transactions(
     session: AcidSession, intents: Sequence[WriteIntent], opened: Transaction | None = None
-) -> Iterator[tuple[WriteTransaction, ...]]:
-    """Open one transaction on several tables, which commits as a whole (``commit_all``) or is
-    undone.
+) -> Iterator[tuple[TableWrite, ...]]:
+    """Begin a statement on several tables, which commits as a whole (``commit_all``) or is undone.
 
     Args:
         session: the session.
         intents: operation on each table.
-        opened: a transaction that is open already, on tables that nobody else knows.
+        opened: a transaction that is open already, on tables that no other one knows.
+
+    Raises:
+        AcidAnalysisError: INVALID_CONF_VALUE, NOT_ALLOWED_AS_OF.
+        LockTimeoutError: see ``begin``.
+        TransactionStateError: see ``begin``.
+        WriteConflictError: see ``begin``.
     """
-    explicit = current_transaction(session) if opened is None else None
-    entered = begin(session, intents, opened) if explicit is None else explicit.statement(intents)
-    with entered as begun:
-        transaction = begun.transaction
-        listings = Listings(session.files, transaction.txn_id)
-        writes: list[WriteTransaction] = []
-        transaction.at_end.callback(_delete_staging, session, writes)
-        for intent in intents:
-            writes.append(_open(intent, begun, listings))
-            current().note_write_id(intent.words, writes[-1].table.full_name, writes[-1].write_id)
-            transaction.reverts.append(writes[-1].undo)
-        begun.writes.extend(writes)
-        yield tuple(writes)
+    refuse_in_block(session, intents[0].statement.operation if intents else "")
+    asked = checked_isolation(session)
+    intents = [replace(i, statement=recorded(session, i.statement)) for i in intents]
+    with DeferredSignals(), ExitStack() as at_end, begin(session, intents, opened) as begun:
+        listings = Listings(session.files, begun.transaction.txn_id)
+        writes = tuple(_open(intent, begun, listings, asked, at_end) for intent in intents)
+        yield writes
 
 
-def _open(intent: WriteIntent, begun: OpenedTransaction, listings: Listings) -> WriteTransaction:
+def _open(
+    intent: WriteIntent, begun: Begun, listings: Listings, asked: Isolation, at_end: ExitStack
+) -> TableWrite:
     transaction = begun.transaction
+    session = transaction.session
     # Read again: it may have been altered since the statement looked it up.
-    table = transaction.session.metastore.table(intent.table.database, intent.table.name)
-    staging = staging_place(transaction.session.files, table.location, transaction.txn_id)
-    return WriteTransaction(
+    table = session.metastore.table(intent.table.database, intent.table.name)
+    staging = staging_place(session.files, table.location, transaction.txn_id)
+    write = TableWrite(
         transaction=transaction,
+        at_end=at_end,
         intent=intent,
         table=table,
         write_id=begun.write_ids[table.full_name],
         txns=begun.txns,
         listings=listings,
-        staging=staging if begun.number is None else staging.below(str(begun.number)),
+        staging=staging if transaction.autocommit else staging.below(str(transaction.statements)),
         unsynced=Unsynced(root=table.location),
-        isolation=begun.isolation,
+        isolation=asked,
         seen=begun.seen.get(table.full_name),
-        earlier=begun.earlier,
     )
+    at_end.callback(_delete_staging, write)
+    current().note_write_id(intent.words, table.full_name, write.write_id)
+    transaction.reverts.append(write.undo)
+    return write
 
 
-def _delete_staging(session: AcidSession, writes: Sequence[WriteTransaction]) -> None:
-    """Delete the staging directories.
+def _delete_staging(write: TableWrite) -> None:
+    """Delete the staging directory.
 
-    What became of the transaction is known by now, and an error here would hide it: it is logged,
-    and a later compaction deletes them.
+    What became of the statement is known by now, and an error here would hide it: it is logged, and
+    a later compaction deletes the directory.
     """
     try:
-        for write in writes:
-            delete_staging(session.files, write.staging)
+        delete_staging(write.session.files, write.staging)
     except (AcidSqlError, OSError):
-        logger.exception("staging of %s could not be deleted", [w.staging.path for w in writes])
+        logger.exception("staging %s could not be deleted", write.staging.path)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from acidsql.format.names import parse_directory
-from acidsql.metastore.model import Operation, Partition
+from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites
+from acidsql.metastore.model import Operation, Partition, Table
 
 if TYPE_CHECKING:
-    from acidsql.transactions.write_transaction import WriteTransaction
+    from acidsql.transactions.write_transaction import TableWrite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class Written:
 NOTHING_WRITTEN = Written()
 
 
-def written_by(write: WriteTransaction) -> Written:
+def written_by(write: TableWrite) -> Written:
     """Return what one statement wrote to a table."""
     widened = (p for p in write.touched.values() if p.columns is not None)
     return Written(
@@ -47,6 +48,34 @@ def written_by(write: WriteTransaction) -> Written:
         directories=frozenset(write.placed),
         partitions={p.values: replace(p, columns=None) for p in (*write.added, *widened)},
     )
+
+
+def recorded_writes(
+    table: Table,
+    touched: Collection[Partition],
+    *,
+    before: Table | None = None,
+    mark: int | None = None,
+) -> list[CatalogChange]:
+    """Return the changes of the catalog by a commit of rows.
+
+    Partitions that have fewer columns than the table (ALTER TABLE … RESTRICT) get all of them:
+    readers would not see the others in the new rows.
+
+    Args:
+        table: with the columns that were written.
+        touched: partitions that were written to.
+        before: definition of the table before, if the commit changes its columns.
+        mark: see ``RecordWrites``.
+    """
+    changes: list[CatalogChange] = [RecordWrites(table=table, written=tuple(touched), mark=mark)]
+    outdated = tuple(p for p in touched if p.columns not in (None, table.columns))
+    if before is not None and table.partition_columns:
+        outdated = tuple(replace(p, columns=p.columns or before.columns) for p in touched)
+    if outdated:
+        after = tuple(replace(p, columns=None) for p in outdated)
+        changes.append(AlterPartitions(table=table, before=outdated, after=after))
+    return changes
 
 
 def next_statement_id(paths: Iterable[str]) -> int:
@@ -59,7 +88,7 @@ def next_statement_id(paths: Iterable[str]) -> int:
     return max((d.statement_id or 0 for d in parsed if d), default=-1) + 1
 
 
-def changes_whole_table(write: WriteTransaction) -> bool:
+def changes_whole_table(write: TableWrite) -> bool:
     """Return whether a statement conflicts with changes anywhere in its table though it changed no
     rows: a MERGE that only inserted, where the metastore compares partitions.
     """

@@ -27,8 +27,8 @@ from acidsql.format.names import DirectoryKind, parse_bucket_file, parse_directo
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.planning import statement as planning
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
-from acidsql.transactions.explicit import ExplicitTransaction
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.injection_points import Point, attached
+from acidsql.transactions.transaction import Transaction
 from tests.concurrency.changes import Fail
 from tests.concurrency.histories import (
     Change,
@@ -83,7 +83,6 @@ def recording(warehouse: Warehouse) -> Iterator[None]:
     Args:
         warehouse: of their tables.
     """
-    record, comparison = WriteTransaction.record, ExplicitTransaction._comparison
 
     def take(*args: Any, **kwargs: Any) -> TableSnapshot:
         taken = take_snapshot(*args, **kwargs)
@@ -91,20 +90,13 @@ def recording(warehouse: Warehouse) -> Iterator[None]:
             _local.notes.snapshots.append((taken.table.name, _snapshot(taken.write_ids)))
         return taken
 
-    def record_write(write: WriteTransaction, changed: Any) -> None:
-        record(write, changed)
+    def record(transaction: Transaction) -> None:
         if _local.notes is not None:
-            _note(_local.notes, write, warehouse)
-
-    def record_transaction(transaction: ExplicitTransaction) -> Any:
-        if _local.notes is not None:
-            _note_transaction(_local.notes, transaction, warehouse)
-        return comparison(transaction)
+            _note(_local.notes, transaction, warehouse)
 
     with (
         mock.patch.object(planning, "take_snapshot", take),
-        mock.patch.object(WriteTransaction, "record", record_write),
-        mock.patch.object(ExplicitTransaction, "_comparison", record_transaction),
+        attached(Point.BEFORE_COMMIT, record),
     ):
         yield
 
@@ -226,25 +218,20 @@ def _snapshot(write_ids: ValidWriteIdList) -> Snapshot:
     )
 
 
-def _note(notes: Notes, write: WriteTransaction, warehouse: Warehouse) -> None:
-    table = write.table
-    seen = write.seen
-    if seen is None:
-        metastore = write.session.metastore
-        seen = metastore.valid_write_ids(table.database, table.name, write.txns)
-    notes.snapshots.append((table.name, _snapshot(seen)))
-    # What a statement of several has put there may be replaced before their commit.
-    if write.earlier is None:
-        notes.txn_id = write.txn_id
-        notes.writes[table.name] = _written(write.write_id, write.placed, warehouse)
-
-
-def _note_transaction(notes: Notes, transaction: ExplicitTransaction, warehouse: Warehouse) -> None:
-    notes.txn_id = transaction.txn_id
+def _note(notes: Notes, transaction: Transaction, warehouse: Warehouse) -> None:
+    """Note what a transaction is about to commit; its directories are in their places."""
+    metastore = transaction.session.metastore
+    placed: dict[str, list[str]] = {}
     for write in transaction.writes:
         table = write.table
-        placed = transaction.completed.get(table.full_name, transaction._placed(table))
-        notes.writes[table.name] = _written(write.write_id, placed, warehouse)
+        seen = write.seen
+        if seen is None:
+            seen = metastore.valid_write_ids(table.database, table.name, write.txns)
+        notes.snapshots.append((table.name, _snapshot(seen)))
+        placed.setdefault(table.name, []).extend(write.placed)
+        notes.writes[table.name] = _written(write.write_id, placed[table.name], warehouse)
+    if transaction.writes:
+        notes.txn_id = transaction.txn_id
 
 
 def _written(write_id: int, places: Collection[str], warehouse: Warehouse) -> Write:

@@ -25,7 +25,7 @@ from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import FileFormat, Table, TxnState
 from acidsql.session.acid_session import AcidSession
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 from tests.faults import small_catalog
 from tests.faults.campaign import Family, Fault, Options
 from tests.faults.metastore_server import CLEAR, Blow, ViolationError, kill
@@ -85,7 +85,7 @@ class Site:
             metastore.close()
 
 
-def _set_properties(actor: Actor, write: WriteTransaction) -> changes.CatalogChange:
+def _set_properties(actor: Actor, write: TableWrite) -> changes.CatalogChange:
     after = replace(write.table, properties={**write.table.properties, "changed": actor.tag})
     return changes.AlterTable(before=write.table, after=after)
 

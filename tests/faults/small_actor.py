@@ -12,7 +12,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
 from acidsql.transactions.write_transaction import (
-    WriteTransaction,
+    TableWrite,
 )
 from tests.faults.small_world import (
     Rows,
@@ -94,7 +94,7 @@ def kind_of(
 
 
 def stage(
-    write: WriteTransaction, values: Values, rows: Iterable[str], *, deletes: bool = False
+    write: TableWrite, values: Values, rows: Iterable[str], *, deletes: bool = False
 ) -> FinishedDirectory:
     """Write rows, or deletions, for a partition in staging."""
     path = child(write.staging.path, f"{'deletes' if deletes else 'rows'}_{'_'.join(values)}")

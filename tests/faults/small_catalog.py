@@ -21,7 +21,7 @@ from acidsql.storage.sync import make_directory
 from acidsql.transactions.transaction import exclusive_request, transaction
 from acidsql.transactions.write_intent import alter_intent, insert_intent
 from acidsql.transactions.write_transaction import (
-    WriteTransaction,
+    TableWrite,
     write_transaction,
     write_transactions,
 )
@@ -89,7 +89,7 @@ def _drop(actor: Actor, name: TableName) -> None:
 def alter(
     actor: Actor,
     name: TableName,
-    change: Callable[[WriteTransaction], changes.CatalogChange | None],
+    change: Callable[[TableWrite], changes.CatalogChange | None],
 ) -> None:
     """Run an ALTER TABLE: commit one change of the catalog under the lock of the table."""
     with write_transaction(actor.session, alter_intent(actor.table(name), _ALTER)) as write:
@@ -99,7 +99,7 @@ def alter(
         write.commit([])
 
 
-def _set_properties(actor: Actor, write: WriteTransaction) -> changes.CatalogChange:
+def _set_properties(actor: Actor, write: TableWrite) -> changes.CatalogChange:
     after = replace(write.table, properties={"changed": actor.tag})
     return changes.AlterTable(before=write.table, after=after)
 
@@ -108,7 +108,7 @@ def _properties_set(state: State, tag: str) -> State:
     return replace(state, properties={**state.properties, T: {"changed": tag}})
 
 
-def _rename(actor: Actor, new: TableName, write: WriteTransaction) -> changes.CatalogChange:
+def _rename(actor: Actor, new: TableName, write: TableWrite) -> changes.CatalogChange:
     location = definition(actor.world, *new).location
     _make_room(actor, location)
     return changes.RenameTable(table=write.table, database=new[0], name=new[1], location=location)
@@ -125,7 +125,7 @@ def _renamed(state: State, _: str, old: TableName, new: TableName) -> State:
     return replace(moved, properties={**moved.properties, new: state.properties[old]})
 
 
-def _add_partition(actor: Actor, write: WriteTransaction) -> changes.CatalogChange:
+def _add_partition(actor: Actor, write: TableWrite) -> changes.CatalogChange:
     if ("7",) in {p.values for p in write.partitions()}:
         raise AcidAnalysisError("PARTITIONS_ALREADY_EXIST", "7")
     added = Partition(values=("7",), location=child(write.table.location, "p=7"))
@@ -138,7 +138,7 @@ def _partition_added(state: State, _: str) -> State:
     return state.changed(P, added={("7",): ()})
 
 
-def _drop_partition(_: Actor, write: WriteTransaction) -> changes.CatalogChange:
+def _drop_partition(_: Actor, write: TableWrite) -> changes.CatalogChange:
     dropped = tuple(p for p in write.partitions() if p.values in (("1",), ("2",)))
     return changes.DropPartitions(table=write.table, partitions=dropped)
 
@@ -148,7 +148,7 @@ def _partition_dropped(state: State, _: str) -> State:
     return state.having(P, left)
 
 
-def _rename_partition(actor: Actor, write: WriteTransaction) -> changes.CatalogChange | None:
+def _rename_partition(actor: Actor, write: TableWrite) -> changes.CatalogChange | None:
     found = {p.values: p for p in write.partitions()}
     if ("1",) not in found or ("8",) in found:
         raise AcidAnalysisError("PARTITIONS_NOT_FOUND", "1 or 8")

@@ -15,7 +15,7 @@ from acidsql.session.leases import Leases
 from acidsql.storage.filesystem import FileSystem
 from acidsql.transactions import write_transaction
 from acidsql.transactions.transaction import Transaction
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 
 _OWNERS: dict[str, tuple[Any, str]] = {
     "open": (EmbeddedMetastore, "open_txn"),
@@ -36,7 +36,7 @@ _OWNERS: dict[str, tuple[Any, str]] = {
     "move files": (file_moves, "perform"),
     "roll back": (Transaction, "roll_back"),
     "abort": (EmbeddedMetastore, "abort_txn"),
-    "undo": (WriteTransaction, "undo"),
+    "undo": (TableWrite, "undo"),
     "delete": (FileSystem, "delete"),
     "let die": (Heartbeater, "remove"),
 }

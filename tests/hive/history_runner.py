@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
-from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType
@@ -13,7 +12,8 @@ from pyspark.sql.types import DataType
 import acidsql
 from acidsql.errors import TransactionStateError
 from acidsql.format.names import DirectoryKind, parse_directory
-from acidsql.transactions.write_transaction import Change, WriteTransaction
+from acidsql.transactions.injection_points import Point, attached
+from acidsql.transactions.transaction import Transaction
 from tests.hive.agreement import MODES
 from tests.hive.histories import Failure, History, Step, StepKind
 from tests.hive.history_statements import source_statements
@@ -275,20 +275,16 @@ def compare(what: str, found: Sequence[object], wanted: Sequence[object]) -> Non
 @contextmanager
 def _failing(hive: Hive, failure: Failure) -> Iterator[None]:
     """Have write transactions fail when all is in its place and the commit is to come."""
-    record: Callable[[WriteTransaction, Sequence[Change]], None] = WriteTransaction.record
 
-    def fail(self: WriteTransaction, changed: Sequence[Change]) -> None:
-        record(self, changed)
-        if failure is not Failure.ABORTED:
-            raise _InjectedError
-        hive.call("abort_txn", self.txn_id)
-
-    def leave(_: WriteTransaction) -> None:
+    def leave() -> None:
         raise OSError("the process is gone")
 
-    with patch.object(WriteTransaction, "record", fail):
+    def fail(transaction: Transaction) -> None:
         if failure is Failure.KILLED:
-            with patch.object(WriteTransaction, "undo", leave):
-                yield
-        else:
-            yield
+            transaction.reverts.append(leave)
+        if failure is not Failure.ABORTED:
+            raise _InjectedError
+        hive.call("abort_txn", transaction.txn_id)
+
+    with attached(Point.BEFORE_COMMIT, fail):
+        yield

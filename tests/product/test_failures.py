@@ -20,7 +20,7 @@ from acidsql.storage import delete_files
 from acidsql.storage.filesystem import FileSystem
 from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import Transaction
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 from tests import injection
 from tests.limits import set_limits
 
@@ -244,7 +244,7 @@ def test_what_a_dead_writer_left_in_staging_goes_with_the_next_cleaning(
     with monkeypatch.context() as patch:
         set_limits(patch, driver_read_bytes=-1)
         failing(patch, events, "finalize", error=Injected("killed"))
-        failing(patch, WriteTransaction, "undo", error=MetastoreError("DOWN", "gone"))
+        failing(patch, TableWrite, "undo", error=MetastoreError("DOWN", "gone"))
         failing(
             patch, FileSystem, "delete", when=lambda _, path: STAGING_PREFIX in path.split("/")[-1]
         )

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.limits import limits
-from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordCounts, RecordWrites
-from acidsql.metastore.history import RecordedStatement, WriteCounts
+from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, Partition, Table
 from acidsql.transactions.merged_changes import merged, together
-from acidsql.transactions.written import next_statement_id
+from acidsql.transactions.written import next_statement_id, recorded_writes
 
 TABLES = [
     Table(
@@ -31,29 +31,24 @@ def partition(number: int) -> Partition:
     return Partition(values=(str(number),), location=f"file:/w/t/k={number}")
 
 
-statements = st.lists(
-    st.tuples(st.integers(0, 1), st.frozensets(st.integers(0, 4)), st.integers(0, 9)), max_size=6
-)
+statements = st.lists(st.tuples(st.integers(0, 1), st.frozensets(st.integers(0, 4))), max_size=6)
 
 
 @given(statements)
-def test_every_table_and_partition_occurs_once(made: list[tuple[int, frozenset[int], int]]) -> None:
+def test_every_table_and_partition_occurs_once(made: list[tuple[int, frozenset[int]]]) -> None:
     changes: list[CatalogChange] = []
-    for number, places, rows in made:
+    for number, places in made:
         table = TABLES[number]
-        changes.append(RecordCounts(table=table, counts=WriteCounts(inserted=rows)))
         changes.append(RecordWrites(table=table, written=tuple(map(partition, sorted(places)))))
-    found = merged(changes, {"db.t": [INSERT], "db.u": [INSERT]})
-    counts = {c.table.name: c.counts.inserted for c in found if isinstance(c, RecordCounts)}
+    found = merged(changes)
     writes = {c.table.name: c.written for c in found if isinstance(c, RecordWrites)}
-    assert len(found) == len(counts) + len(writes)
+    assert len(found) == len(writes)
     for number, table in enumerate(TABLES):
-        own = [(places, rows) for n, places, rows in made if n == number]
+        own = [places for n, places in made if n == number]
         if not own:
-            assert table.name not in counts
+            assert table.name not in writes
             continue
-        assert counts[table.name] == sum(rows for _, rows in own)
-        every = {number for places, _ in own for number in places}
+        every = {number for places in own for number in places}
         assert {p.values for p in writes[table.name]} == {(str(n),) for n in every}
         assert len(writes[table.name]) == len(every)
 
@@ -64,10 +59,25 @@ def test_a_partition_is_altered_once_from_what_it_was() -> None:
     second = AlterPartitions(
         table=TABLES[0], before=(narrow, partition(2)), after=(partition(1), partition(2))
     )
-    (found,) = merged([alter, second], {})
+    (found,) = merged([alter, second])
     assert isinstance(found, AlterPartitions)
     assert found.before == (narrow, partition(2))
     assert found.after == (partition(1), partition(2))
+
+
+def test_partitions_that_are_written_to_get_the_columns_of_the_table() -> None:
+    table = TABLES[0]
+    narrow = replace(partition(1), columns=(Column(name="old", type="int"),))
+    same = replace(partition(2), columns=table.columns)
+    touched = [narrow, same, partition(3)]
+    record, alter = recorded_writes(table, touched)
+    assert record == RecordWrites(table=table, written=tuple(touched))
+    assert alter == AlterPartitions(table=table, before=(narrow,), after=(partition(1),))
+    widened = replace(table, columns=(*table.columns, Column(name="v", type="int")))
+    _, alter = recorded_writes(widened, touched, before=table)
+    assert isinstance(alter, AlterPartitions)
+    assert [p.columns for p in alter.before] == [narrow.columns, table.columns, table.columns]
+    assert alter.after == tuple(map(partition, (1, 2, 3)))
 
 
 def test_the_text_of_several_statements_is_bounded() -> None:

@@ -15,10 +15,10 @@ from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, CompactionType, LockType, Operation, Table, TxnType
 from acidsql.storage.filesystem import child
 from acidsql.transactions.write_intent import WriteIntent
-from acidsql.transactions.write_transaction import WriteTransaction, write_transaction
+from acidsql.transactions.write_transaction import TableWrite, write_transaction
 from tests.metastore.local_files import LocalFiles, session_without_spark
 
-Begin = Callable[[Operation], AbstractContextManager[WriteTransaction]]
+Begin = Callable[[Operation], AbstractContextManager[TableWrite]]
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
     """Return a function that opens a write transaction on the table."""
     session = session_without_spark(metastore, LocalFiles())
 
-    def begun(operation: Operation) -> AbstractContextManager[WriteTransaction]:
+    def begun(operation: Operation) -> AbstractContextManager[TableWrite]:
         intent = WriteIntent(
             table=metastore.table("default", "t"),
             operation=operation,
@@ -57,7 +57,7 @@ def begin(metastore: EmbeddedMetastore) -> Iterator[Begin]:
     session.heartbeater.stop()
 
 
-def publish(write: WriteTransaction) -> None:
+def publish(write: TableWrite) -> None:
     """Move a delta with one file to its place."""
     staged = child(write.staging.path, "delta")
     write.session.files.write(child(staged, "bucket_00000"), b"rows")
@@ -67,8 +67,8 @@ def publish(write: WriteTransaction) -> None:
 def write_one(
     begin: Begin,
     operation: Operation,
-    before: Callable[[WriteTransaction], object] = lambda _: None,
-) -> WriteTransaction:
+    before: Callable[[TableWrite], object] = lambda _: None,
+) -> TableWrite:
     """Publish and commit a delta, after ``before``."""
     with begin(operation) as write:
         before(write)
@@ -101,7 +101,7 @@ def clean_up(store: EmbeddedMetastore) -> None:
 def test_an_aborted_transaction_publishes_nothing(
     begin: Begin, metastore: EmbeddedMetastore, place: Path
 ) -> None:
-    def abort(write: WriteTransaction) -> None:
+    def abort(write: TableWrite) -> None:
         metastore.abort_txns([write.txn_id])
         clean_up(metastore)
 
@@ -205,7 +205,7 @@ def test_the_first_write_of_a_session_learns_the_ids_of_the_directories(
 def test_the_highest_of_several_unknown_ids_is_learnt_at_once(
     begin: Begin, metastore: EmbeddedMetastore, place: Path
 ) -> None:
-    def restore(_: WriteTransaction) -> None:
+    def restore(_: TableWrite) -> None:
         for left in ("base_0000003", "delta_0000007_0000007_0000", "delta_0000004_0000004_0000"):
             (place / left).mkdir()
 
@@ -219,7 +219,7 @@ def test_ids_that_were_learnt_meanwhile_are_unknown_too(
 ) -> None:
     """A query of somebody else lists the table, and raises the counter."""
 
-    def restore(_: WriteTransaction) -> None:
+    def restore(_: TableWrite) -> None:
         (place / "base_0000005").mkdir()
         metastore.seed_write_id("default", "t", 6)
 
@@ -252,7 +252,7 @@ def test_a_base_of_a_transaction_that_began_later_is_refused(
 ) -> None:
     """Locks exclude it; if it is there all the same, it would hide what is written now."""
 
-    def overwrite(_: WriteTransaction) -> None:
+    def overwrite(_: TableWrite) -> None:
         later = metastore.open_txn("bob", "host")
         metastore.allocate_write_id(later, "default", "t")
         (place / "base_0000002").mkdir()
@@ -262,3 +262,21 @@ def test_a_base_of_a_transaction_that_began_later_is_refused(
         write_one(begin, Operation.INSERT, overwrite)
     assert names(place) == ["base_0000002"]
     assert write_one(begin, Operation.INSERT).write_id == 3
+
+
+def test_a_statement_is_undone_to_the_savepoint_before_it(begin: Begin, place: Path) -> None:
+    with begin(Operation.INSERT) as write:
+        transaction = write.transaction
+        transaction.reverts.remove(write.undo)
+        start = transaction.savepoint()
+        transaction.reverts.append(write.undo)
+        publish(write)
+        transaction.keep([write])
+        first = f"file:{place}/delta_0000001_0000001_0000"
+        assert transaction.written["default.t"].directories == {first}
+        kept = transaction.savepoint()
+        transaction.undo_since(kept)
+        assert (transaction.savepoint(), len(names(place))) == (kept, 2)  # with the staging
+        transaction.undo_since(start)
+        assert (transaction.savepoint(), transaction.writes) == (start, [])
+        assert not (place / "delta_0000001_0000001_0000").exists()

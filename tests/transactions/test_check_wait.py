@@ -6,7 +6,7 @@ import pytest
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.model import LockInfo, LockRequest, LockState, LockType, Operation
-from acidsql.transactions.held_locks import HeldLocks
+from acidsql.transactions.locking import check_wait
 
 HELD = LockRequest(
     database="db",
@@ -44,10 +44,9 @@ def lock(table: str, lock_type: LockType, state: LockState) -> LockInfo:
     ],
 )
 def test_it_waits_for_nobody_who_waits_for_it_or_writes(blocker: LockInfo, may_wait: bool) -> None:
-    locks = HeldLocks(held={HELD})
     if may_wait:
-        locks.check_wait(5, [blocker])
+        check_wait(5, {HELD}, [blocker])
         return
     with pytest.raises(WriteConflictError) as caught:
-        locks.check_wait(5, [blocker])
+        check_wait(5, {HELD}, [blocker])
     assert caught.value.getMessageParameters()["winnerTxnId"] == "7"
