@@ -70,7 +70,7 @@ class WriteSchema:
     table: Table
     data: StructType
     partitions: StructType
-    write: WriteTransaction | None = None
+    write: TableWrite | None = None
 
     @property
     def row(self) -> StructType:
@@ -146,7 +146,7 @@ class WriteSchema:
 
 
 def write_schema_of(
-    session: AcidSession, table: Table, write: WriteTransaction | None = None
+    session: AcidSession, table: Table, write: TableWrite | None = None
 ) -> WriteSchema:
     """Return the write schema of a table.
 

@@ -20,7 +20,7 @@ from acidsql.metastore.model import Column, Table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.syntax.identity import Identity, identity_of
-from acidsql.transactions.write_transaction import WriteTransaction
+from acidsql.transactions.write_transaction import TableWrite
 
 _ORDINAL = "__acidsql_ordinal"
 
@@ -102,7 +102,7 @@ def refuse_update(table: Table, assigned: Collection[int]) -> None:
 
 
 def with_identity_values(
-    write: WriteTransaction,
+    write: TableWrite,
     table: Table,
     rows: DataFrame,
     values: Sequence[str],
@@ -164,7 +164,7 @@ def take_over_ordinals(session: AcidSession, source: Table, copy: Table) -> None
     )
 
 
-def _reserve(write: WriteTransaction, table: Table, count: int) -> int:
+def _reserve(write: TableWrite, table: Table, count: int) -> int:
     """Reserve ordinals for new rows; return the first of them.
 
     Raises:
