@@ -225,9 +225,7 @@ def table_properties(given: Mapping[str, str]) -> dict[str, str]:
     return {**kept, _TRANSACTIONAL: "true"}
 
 
-def check_options(
-    options: Mapping[str, str], table: Table, *, of_overwrite: bool = False
-) -> None:
+def check_options(options: Mapping[str, str], table: Table, *, of_overwrite: bool = False) -> None:
     """Refuse options of a writer that have no effect on a transactional table, and those of which
     one says that whole partitions are replaced, and the other that some rows are.
 

@@ -119,7 +119,8 @@ def test_a_table_on_hdfs_is_replaced(hdfs_spark: SparkSession, hdfs_uri: str) ->
     assert rows(hdfs_spark, "replaced") == [(11, "a"), (12, "b")]
     acidsql.sql(
         hdfs_spark,
-        "CREATE OR REPLACE TABLE replaced PARTITIONED BY (p) AS SELECT v, id % 2 AS p FROM replaced",
+        "CREATE OR REPLACE TABLE replaced PARTITIONED BY (p) "
+        "AS SELECT v, id % 2 AS p FROM replaced",
     )
     assert rows(hdfs_spark, "replaced") == [("a", 1), ("b", 0)]
     assert sorted(tuple(row) for row in old.collect()) == [(1, "a"), (2, "b")]

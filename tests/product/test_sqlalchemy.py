@@ -169,6 +169,7 @@ def test_constraints_and_computed_columns_are_reflected(lab: Lab, engine: sa.Eng
     assert inspector.get_foreign_keys("sa_kind") == []
     again = sa.Table("sa_toy", sa.MetaData(), autoload_with=engine)
     assert [c.name for c in again.primary_key] == ["id", "kind"]
+    assert again.c.twice.computed is not None
     assert str(again.c.twice.computed.sqltext) == "price * 2"
     with engine.begin() as connection:
         connection.execute(sa.insert(again).values(id=1, price=4, kind=1))
