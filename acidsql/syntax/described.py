@@ -1,4 +1,4 @@
-"""What the rows of DESCRIBE EXTENDED say of a table."""
+"""Contents of the rows of DESCRIBE EXTENDED about a table."""
 
 from __future__ import annotations
 

@@ -128,8 +128,9 @@ def test_a_table_on_hdfs_is_replaced(hdfs_spark: SparkSession, hdfs_uri: str) ->
     assert location.startswith(f"{hdfs_uri}/replaced_acidsql_")
     del old
     acidsql.release(hdfs_spark)
-    acidsql.run_cleaner(hdfs_spark)
+    acidsql.sql(hdfs_spark, "INSERT INTO replaced VALUES ('c', 1)")  # it deletes what is old
     assert not files.exists(f"{hdfs_uri}/replaced")
+    assert rows(hdfs_spark, "replaced") == [("a", 1), ("b", 0), ("c", 1)]
     assert acidsql.sql(hdfs_spark, "CHECK TABLE replaced FULL").collect() == []
     acidsql.sql(hdfs_spark, "DROP TABLE replaced")
     assert not files.exists(location)

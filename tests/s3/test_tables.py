@@ -271,8 +271,9 @@ def test_a_table_is_replaced(client: Client) -> None:
     assert place.startswith(f"s3a://{BUCKET}/t_acidsql_")
     del old
     acidsql.release(client.spark)
-    acidsql.run_cleaner(client.spark)
-    assert client.store.files("t/") == []
+    client.sql("INSERT INTO t VALUES ('c', 1)")  # it deletes what is old
+    assert client.store.keys("t/") == []
+    assert client.sql("SELECT v, p FROM t ORDER BY v") == [("a", 1), ("b", 0), ("c", 1)]
     new = client.store.files(place.rpartition("/")[2])
     partitions = {"/".join(name.split("/")[:1]) for name in new} - {"_acidsql_owner"}
     assert partitions == {"p=0", "p=1"}
