@@ -200,13 +200,17 @@ class AcidTable:
         where = optional_clause(self.spark, "WHERE", condition)
         return api.sql(self.spark, f"DELETE FROM {self.target}{where}")
 
-    def append(self, source: DataFrame, *, by: str = "name") -> DataFrame:
+    def append(
+        self, source: DataFrame, *, by: str = "name", merge_schema: bool = False
+    ) -> DataFrame:
         """Run an INSERT INTO; return one row of counts.
 
         Args:
             source: the rows.
             by: how columns are matched: by ``name``, where columns that the DataFrame lacks get
                 their defaults, or by ``position``.
+            merge_schema: whether the table gets the columns that the DataFrame has besides, as WITH
+                SCHEMA EVOLUTION adds them.
 
         >>> news = spark.createDataFrame([("Kim", 3)], "name STRING, id INT")
         >>> AcidTable.forName(spark, "pet").append(news).collect()
@@ -215,7 +219,9 @@ class AcidTable:
         by_name = _is_by_name(source, by)
         with api.working(self.spark) as session:
             table = acid_table(session, bridge.parse_name(self.spark, self.name))
-            return write_frame.append(session, table, source, by_name=by_name)
+            return write_frame.append(
+                session, table, source, by_name=by_name, merges_schema=merge_schema
+            )
 
     def overwrite(
         self,
@@ -309,6 +315,51 @@ class AcidTable:
         """
         most = "" if limit is None else f" LIMIT {int(limit)}"
         return api.sql(self.spark, f"DESCRIBE HISTORY {self.name}{most}")
+
+    def addConstraint(self, name: str, check: Expression) -> DataFrame:  # noqa: N802
+        """Run ADD CONSTRAINT … CHECK: no row may make a condition false, from now on.
+
+        Args:
+            name: of the constraint.
+            check: the condition, about the columns of the table.
+
+        Raises:
+            AcidAnalysisError: NEW_CHECK_CONSTRAINT_VIOLATION, a row makes it false;
+                CONSTRAINT_ALREADY_EXISTS.
+
+        >>> from pyspark.sql import functions as F
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> added = pets.addConstraint("positive", F.col("id") > 0)
+        >>> try:
+        ...     pets.update("id = 1", set={"id": "-1"})
+        ... except acidsql.AcidAnalysisError as error:
+        ...     error.getCondition()
+        'CHECK_CONSTRAINT_VIOLATION'
+        """
+        condition = expression_text(self.spark, check)
+        text = f"ALTER TABLE {self.name} ADD CONSTRAINT {quote(name)} CHECK ({condition})"
+        return api.sql(self.spark, text)
+
+    def dropConstraint(  # noqa: N802
+        self, name: str, *, if_exists: bool = False
+    ) -> DataFrame:
+        """Run DROP CONSTRAINT, of a CHECK or a key.
+
+        Args:
+            name: of the constraint.
+            if_exists: whether it may be missing.
+
+        Raises:
+            AcidAnalysisError: CONSTRAINT_DOES_NOT_EXIST.
+
+        >>> pets = AcidTable.forName(spark, "pet")
+        >>> added = pets.addConstraint("positive", "id > 0")
+        >>> dropped = pets.dropConstraint("positive")
+        >>> pets.update("id = 1", set={"id": "-1"}).collect()
+        [Row(num_affected_rows=1, num_updated_rows=1)]
+        """
+        maybe = "IF EXISTS " if if_exists else ""
+        return api.sql(self.spark, f"ALTER TABLE {self.name} DROP CONSTRAINT {maybe}{quote(name)}")
 
     def createTag(  # noqa: N802 - as the methods beside it
         self,

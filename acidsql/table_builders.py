@@ -326,6 +326,7 @@ class TableBuilder(Generic[Made]):
         dataType: str | DataType,  # noqa: N803
         *,
         nullable: bool = True,
+        generatedAlwaysAs: str | None = None,  # noqa: N803
         comment: str | None = None,
     ) -> TableBuilder[Made]:
         """Add a column.
@@ -334,13 +335,18 @@ class TableBuilder(Generic[Made]):
             name: of the column.
             dataType: as SQL, or a type of PySpark.
             nullable: whether it may be NULL.
+            generatedAlwaysAs: SQL of other columns, from which its values are computed.
             comment: of the column.
 
         >>> AcidTable.create(spark).addColumn("id", "INT", nullable=False).columns
         ('`id` INT NOT NULL',)
+        >>> AcidTable.create(spark).addColumn("twice", "INT", generatedAlwaysAs="id * 2").columns
+        ('`twice` INT GENERATED ALWAYS AS (id * 2)',)
         """
         kind = dataType if isinstance(dataType, str) else bridge.type_sql(self.spark, dataType)
         parts = [quote(name), kind, *([] if nullable else ["NOT NULL"])]
+        if generatedAlwaysAs is not None:
+            parts.append(f"GENERATED ALWAYS AS ({generatedAlwaysAs})")
         if comment is not None:
             parts.append(f"COMMENT {quoted_string(comment)}")
         return replace(self, columns=(*self.columns, " ".join(parts)))

@@ -23,6 +23,14 @@ from acidsql.streaming.connecting import local_zone_name
 QUERY = "acidsql.query"
 """Option that the scan of one query has (``bridge/SourceScans.java``)."""
 
+# Options of ``df.write`` in a session with ``acidsql.enable``, and what is not done here.
+_WRITES_OTHERWISE = {
+    "mergeSchema": "adds no columns to the table",
+    "overwriteSchema": "does not replace the table",
+    "replaceWhere": "replaces none",
+    "partitionOverwriteMode": "replaces no partitions",
+}
+
 
 class PlannedFor(StrEnum):
     """Queries that a reader is made for.
@@ -179,6 +187,27 @@ def source_options(given: Mapping[str, str], defaults: Defaults) -> SourceOption
     if timestamp is not None:
         return replace(made, moment=moment_of_time("timestampAsOf", timestamp, made.zone))
     return made
+
+
+def check_written(given: Mapping[str, str], table: str) -> None:
+    """Refuse options of other doors that say how a write changes a table: this one appends.
+
+    Args:
+        given: options with keys in lower case.
+        table: its name, for the message.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
+    """
+    for name, does in _WRITES_OTHERWISE.items():
+        value = given.get(name.lower(), "false")
+        if value.lower() != "false":
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.WRITE_OPTION",
+                f"option {name} is not possible where format('acidsql') writes {table} by itself: "
+                f"it appends rows and {does}. Leave the option out, or write with df.write of a "
+                "session with acidsql.enable, or with acidsql.sql",
+            )
 
 
 def _invalid(name: str, value: str, instead: str) -> AcidAnalysisError:

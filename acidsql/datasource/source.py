@@ -28,7 +28,13 @@ from acidsql.datasource.change_readers import (
     LateChangeReader,
 )
 from acidsql.datasource.filters import KEEPS_PLANS, expression_of
-from acidsql.datasource.options import Defaults, PlannedFor, SourceOptions, source_options
+from acidsql.datasource.options import (
+    Defaults,
+    PlannedFor,
+    SourceOptions,
+    check_written,
+    source_options,
+)
 from acidsql.datasource.reading import TaskPart, plan_tasks, read_now
 from acidsql.datasource.types import change_names, schema_ddl, spark_batches
 from acidsql.datasource.writing import Staging, commit_batch, commit_staged, staging_for
@@ -55,9 +61,19 @@ class AcidDataSource(DataSource):  # type: ignore[misc] # PySpark is not checked
         return "acidsql"
 
     @property
+    def _options(self) -> Mapping[str, str]:
+        return {key.lower(): value for key, value in self.options.items()}
+
+    @property
     def _given(self) -> SourceOptions:
-        given: Mapping[str, str] = {key.lower(): value for key, value in self.options.items()}
-        return source_options(given, self.defaults)
+        return source_options(self._options, self.defaults)
+
+    def _written(self, overwrite: bool) -> SourceOptions:
+        given = self._given
+        check_written(self._options, given.table)
+        if overwrite:
+            raise _no_overwrite(given)
+        return given
 
     def schema(self) -> str:
         """Return the definition of the columns that are read."""
@@ -97,11 +113,10 @@ class AcidDataSource(DataSource):  # type: ignore[misc] # PySpark is not checked
         """Return a writer that appends rows in one transaction.
 
         Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.DATA_SOURCE_OVERWRITE; see ``staging_for``.
+            AcidAnalysisError: UNSUPPORTED_FEATURE.DATA_SOURCE_OVERWRITE,
+                UNSUPPORTED_FEATURE.WRITE_OPTION; see ``staging_for``.
         """
-        given = self._given
-        if overwrite:
-            raise _no_overwrite(given)
+        given = self._written(overwrite)
         return AcidWriter(given, staging_for(given, schema.fieldNames()))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802
@@ -111,9 +126,7 @@ class AcidDataSource(DataSource):  # type: ignore[misc] # PySpark is not checked
             AcidAnalysisError: UNSUPPORTED_SPARK_VERSION, PySpark 4.0; INVALID_PARAMETER_VALUE, the
                 stream has no name; as ``writer``.
         """
-        given = self._given
-        if overwrite:
-            raise _no_overwrite(given)
+        given = self._written(overwrite)
         if _StreamArrowWriter is None:
             raise AcidAnalysisError(
                 "UNSUPPORTED_SPARK_VERSION",

@@ -92,22 +92,14 @@ def check_insert(settings: WriterSettings, table: Table) -> None:
     _refuse_layout(
         settings, table, ("PARTITION_BY", "BUCKET_BY"), "the table has a layout of its own"
     )
-    _check_carried(settings, table)
-
-
-def _check_replace_where(settings: WriterSettings, table: Table) -> None:
-    """Refuse the option ``replaceWhere`` where whole partitions are replaced.
-
-    Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
-    """
-    if settings.replace_where is not None and settings.overwrite_mode is not None:
+    if settings.replaces_table:
         raise _unsupported(
             "WRITE_OPTION",
             table,
-            "option replaceWhere",
-            "partitionOverwriteMode says that whole partitions are replaced; leave one of them out",
+            "option overwriteSchema",
+            "insertInto writes rows into the columns that there are; use saveAsTable",
         )
+    _check_carried(settings, table)
 
 
 def check_save(settings: WriterSettings, table: Table) -> None:
@@ -233,15 +225,30 @@ def table_properties(given: Mapping[str, str]) -> dict[str, str]:
     return {**kept, _TRANSACTIONAL: "true"}
 
 
-def check_options(options: Mapping[str, str], table: Table) -> None:
-    """Refuse options of a writer that have no effect on a transactional table.
+def check_options(options: Mapping[str, str], table: Table, *, of_overwrite: bool = False) -> None:
+    """Refuse options of a writer that have no effect on a transactional table, and those of which
+    one says that whole partitions are replaced, and the other that some rows are.
+
+    Args:
+        options: as given.
+        table: that is written.
+        of_overwrite: whether the options of ``mode("overwrite")`` are among those that are known.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
     """
+    known = {_OVERWRITE_MODE, *((_REPLACE_WHERE, _OVERWRITE_SCHEMA) if of_overwrite else ())}
+    given = {key.lower() for key in options}
+    if of_overwrite and given >= {_REPLACE_WHERE, _OVERWRITE_MODE}:
+        raise _unsupported(
+            "WRITE_OPTION",
+            table,
+            "option replaceWhere",
+            "partitionOverwriteMode says that whole partitions are replaced; leave one of them out",
+        )
     for key, value in options.items():
         is_flag = key.lower() == _MERGE_SCHEMA and value.lower() in ("true", "false")
-        is_known = is_flag or key.lower() == _OVERWRITE_MODE
+        is_known = is_flag or key.lower() in known
         if not is_known and not is_transactional({key: value}):
             raise _unsupported(
                 "WRITE_OPTION",
@@ -272,10 +279,7 @@ def _check_carried(settings: WriterSettings, table: Table) -> None:
         settings, table, ("SORT_BY", "CLUSTER_BY"), "rows are in the order of their row ids"
     )
     check_format(settings.format, table)
-    known = (_REPLACE_WHERE, _OVERWRITE_SCHEMA) if settings.mode == "overwrite" else ()
-    others = {k: v for k, v in settings.options.items() if k.lower() not in known}
-    check_options(others, table)
-    _check_replace_where(settings, table)
+    check_options(settings.options, table, of_overwrite=settings.mode == "overwrite")
 
 
 def _refuse_layout(

@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 
 from acidsql.repl.named_tables import plain
 from acidsql.repl.runner import Result
+from acidsql.syntax.described import described
 
 
 class CatalogNames:
@@ -23,12 +24,16 @@ class CatalogNames:
         self._functions: tuple[str, ...] | None = None
         self._tables: dict[str | None, tuple[str, ...]] = {}
         self._columns: dict[str, tuple[str, ...]] = {}
+        self._constraints: dict[str, tuple[str, ...]] = {}
+        self._tags: dict[str, tuple[str, ...]] = {}
 
     def forget(self, *, functions: bool = False) -> None:
         """Look everything up again, the functions where they may be others."""
         self._databases = None
         self._tables = {}
         self._columns = {}
+        self._constraints = {}
+        self._tags = {}
         if functions:
             self._functions = None
 
@@ -62,11 +67,32 @@ class CatalogNames:
             self._columns[key] = found
         return self._columns[key]
 
-    def _values(self, statement: str, column: str | None = None) -> tuple[str, ...]:
+    def constraints(self, table: str) -> tuple[str, ...]:
+        """Return the constraints of a table that have names; none if there is no such table."""
+        key = plain(table)
+        if key not in self._constraints:
+            result = self._answer(f"DESCRIBE EXTENDED {table}")
+            found = () if result is None else described(result.rows).constraints
+            self._constraints[key] = tuple(constraint.name for constraint in found)
+        return self._constraints[key]
+
+    def tags(self, table: str) -> tuple[str, ...]:
+        """Return the tags of a table; none if there is no such table."""
+        key = plain(table)
+        if key not in self._tags:
+            self._tags[key] = self._values(f"SHOW TAGS IN {table}", "tag")
+        return self._tags[key]
+
+    def _answer(self, statement: str) -> Result | None:
         try:
-            result = self._ask(statement)
+            return self._ask(statement)
         except (PySparkException, ValueError, RuntimeError):
             # The database or the table may be gone; the next statement will report it.
+            return None
+
+    def _values(self, statement: str, column: str | None = None) -> tuple[str, ...]:
+        result = self._answer(statement)
+        if result is None:
             return ()
         position = 0 if column is None else result.columns.index(column)
         return tuple(str(row[position]) for row in result.rows)

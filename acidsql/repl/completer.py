@@ -10,7 +10,13 @@ from typing import NamedTuple, Protocol
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from acidsql.repl.keywords import clause, expects_operand, following, following_word
+from acidsql.repl.keywords import (
+    clause,
+    expects_operand,
+    following,
+    following_word,
+    named_behind,
+)
 from acidsql.repl.named_tables import (
     NamedTable,
     expects_table,
@@ -26,6 +32,9 @@ from acidsql.syntax.lexer import Lexis, quote
 _WORD = re.compile(r"[\w`.]*$")
 _COMMAND = re.compile(r"\s*(\\\S*)$")
 _ARGUMENT = re.compile(r"\s*(?P<command>\\\S+)\s+(?P<argument>.*)", re.DOTALL)
+_NAMES = ("column", "alias", "table", "database", "query")
+# A literal that is open behind VERSION AS OF may be the name of a tag.
+_OF_VERSION = re.compile(r"\bVERSION\s+AS\s+OF\s+'(?P<begin>\w*)$", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -43,6 +52,12 @@ class Names(Protocol):
 
     def functions(self) -> Iterable[str]:
         """Return the functions."""
+
+    def constraints(self, table: str) -> Iterable[str]:
+        """Return the constraints of a table that have names."""
+
+    def tags(self, table: str) -> Iterable[str]:
+        """Return the tags of a table."""
 
 
 class _Offer(NamedTuple):
@@ -94,8 +109,20 @@ class StatementCompleter(Completer):
                 inner = Document(argument["argument"])
                 yield from completer.get_completions(inner, complete_event)
                 return
-        if not is_inside_literal(before, self._lexis()):
+        if tag := _OF_VERSION.search(before):
+            yield from self._tags_of_version(before[: tag.start()], tag["begin"])
+        elif not is_inside_literal(before, self._lexis()):
             yield from self._in_statement(document, asked=complete_event.completion_requested)
+
+    def _tags_of_version(self, before: str, begin: str) -> Iterator[Completion]:
+        """Yield the tags that may stand in a literal behind VERSION AS OF."""
+        if is_inside_literal(before, self._lexis()):
+            return
+        tables = named_tables(before, len(before), self._lexis())
+        for table in tables[-1:]:
+            for tag in self._names.tags(table.name):
+                if tag.startswith(begin):
+                    yield Completion(tag, start_position=-len(begin), display_meta="tag")
 
     def _in_statement(self, document: Document, *, asked: bool) -> Iterator[Completion]:
         """Yield what may stand at the cursor; after a blank only what is ``asked`` for by Tab, but
@@ -106,7 +133,17 @@ class StatementCompleter(Completer):
         start = document.cursor_position - len(word)
         whole = statement_at(tokens(document.text, self._lexis()), start)
         before = [token for token in whole if token.start < start]
-        if expects_table(before):
+        named = named_behind(before)
+        if named is not None:
+            tables = named_tables(document.text, document.cursor_position, self._lexis())
+            names = {"CONSTRAINT": self._names.constraints, "TAG": self._names.tags}[named]
+            found_names = [name for table in tables[:1] for name in names(table.name)]
+            offers = [
+                _Offer(found_names, named.lower()),
+                self._keyword_offer(following_word(before), before, word),
+            ]
+            yield from _matching(offers, word)
+        elif expects_table(before):
             yield from _matching(self._tables(whole, before, word), word.rpartition(".")[2])
         elif word or asked:
             tables = named_tables(document.text, document.cursor_position, self._lexis())
@@ -198,7 +235,7 @@ def _matching(offers: Iterable[_Offer], word: str) -> Iterator[Completion]:
             if not low.startswith(wanted) or candidate == word or low in seen:
                 continue
             seen.add(low)
-            is_name = meaning in ("column", "alias", "table", "database", "query")
+            is_name = meaning in (*_NAMES, "constraint", "tag")
             is_plain = not is_name or _PLAIN_NAME.fullmatch(candidate)
             yield Completion(
                 candidate if is_plain else quote(candidate),

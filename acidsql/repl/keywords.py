@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from acidsql.repl.tokens import Token, TokenKind
 
 MORE_KEYWORDS = frozenset(
-    {"BEGIN", "BUCKETS", "CHECK", "CLONE", "CLUSTERED", "COMMIT", "COMPACT", "COMPACTIONS"}
+    {"ALWAYS", "CONSTRAINT", "EVOLUTION", "FOREIGN", "GENERATED", "KEY", "PRIMARY", "REFERENCES"}
+    | {"RETAIN", "SCHEMA", "UNIQUE"}
+    | {"BEGIN", "BUCKETS", "CHECK", "CLONE", "CLUSTERED", "COMMIT", "COMPACT", "COMPACTIONS"}
     | {"EXPORT", "HEALTH", "HISTORY", "IMPORT", "LOCATION", "MAJOR", "MATCHED", "MERGE", "MINOR"}
     | {"ORC", "OVERWRITE", "PARTITION", "PARTITIONED", "PARTITIONS", "REPAIR", "RESTORE"}
     | {"ROLLBACK", "ROW__ID", "SHOW", "SOURCE", "START", "STORED", "TARGET", "TBLPROPERTIES"}
@@ -56,11 +58,14 @@ _BEHIND_WORD = {
         "FUNCTION",
         "TEMPORARY",
         "COLUMN",
+        "CONSTRAINT",
         "TAG",
         "IF",
     ),
     "EXPLAIN": ("EXTENDED", "FORMATTED", "CODEGEN", "COST", *STATEMENTS),
+    "CONSTRAINT": ("IF",),
     "EXPORT": ("TABLE",),
+    "FOREIGN": ("KEY",),
     "FULL": ("OUTER", "JOIN"),
     "GROUP": ("BY",),
     "INNER": ("JOIN",),
@@ -76,6 +81,7 @@ _BEHIND_WORD = {
     "OUTER": ("JOIN",),
     "OVERWRITE": ("TABLE",),
     "PARTITIONED": ("BY",),
+    "PRIMARY": ("KEY",),
     "REFRESH": ("TABLE",),
     "REPAIR": ("TABLE",),
     "REPLACE": ("TABLE",),
@@ -125,7 +131,11 @@ _BEHIND_WORD_IN = {
     ("CREATE", "EXTERNAL"): ("TABLE",),
     ("ALTER", "SET"): ("TBLPROPERTIES",),
     ("ALTER", "UNSET"): ("TBLPROPERTIES",),
-    ("ALTER", "ADD"): ("COLUMNS", "PARTITION", "IF"),
+    ("ALTER", "ADD"): (
+        *("COLUMNS", "PARTITION", "IF", "CONSTRAINT", "CHECK", "PRIMARY", "UNIQUE", "FOREIGN"),
+    ),
+    ("CREATE", "GENERATED"): ("ALWAYS",),
+    ("CREATE", "ALWAYS"): ("AS",),
     ("ALTER", "CREATE"): ("TAG",),
     ("ALTER", "RENAME"): ("TO", "COLUMN"),
     ("ALTER", "CHANGE"): ("COLUMN",),
@@ -162,6 +172,7 @@ _CLAUSES: dict[str, tuple[str, ...]] = {
     ),
     "ANALYZE": ("COMPUTE", "PARTITION", "FOR", "COLUMNS"),
     "CHECK": ("FAST", "FULL", "REPAIR", "DRY", "RUN"),
+    "OPTIMIZE": ("ZORDER",),
     "RESTORE": ("TO", "VERSION", "TIMESTAMP", "AS", "OF"),
     "UNDO": ("OF", "TABLE"),
     "SHOW": ("IN", "LIKE", "FROM", "PARTITION"),
@@ -209,6 +220,18 @@ def following_word(before: Sequence[Token]) -> tuple[str, ...]:
     if word == "DESC" and len(before) > 1:  # an order
         return ()
     return _BEHIND_WORD_IN.get((verb(before), word)) or _BEHIND_WORD.get(word, ())
+
+
+def named_behind(before: Sequence[Token]) -> str | None:
+    """Return what ALTER TABLE … DROP has a name of behind the last word: ``CONSTRAINT`` or ``TAG``;
+    None of anything else.
+    """
+    words = [token.text.upper() for token in before]
+    if words[-2:] == ["IF", "EXISTS"]:
+        words = words[:-2]
+    if verb(before) != "ALTER" or words[-2:-1] != ["DROP"]:
+        return None
+    return words[-1] if words[-1] in ("CONSTRAINT", "TAG") else None
 
 
 def following(before: Sequence[Token], depth: int) -> tuple[str, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import exc
@@ -12,74 +11,27 @@ from sqlalchemy.engine.default import DefaultDialect
 
 from acidsql.format.identifiers import lowered
 from acidsql.sqlalchemy.types import type_of
-from acidsql.syntax.constraints import Constraint, ConstraintKind, parse_constraint
+from acidsql.syntax.constraints import Constraint, ConstraintKind
+from acidsql.syntax.described import Described, described
 from acidsql.syntax.lexer import quote
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """Answer of DESCRIBE EXTENDED about a table.
-
-    Attributes:
-        columns: name, type and comment of each.
-        details: of the table, by their names.
-        defaults: of columns, as SQL.
-        not_null: columns that are NOT NULL.
-        constraints: others, which have their names.
-    """
-
-    columns: Sequence[tuple[str, str, str | None]]
-    details: Mapping[str, str]
-    defaults: Mapping[str, str]
-    not_null: frozenset[str]
-    constraints: Sequence[Constraint] = ()
-
-    def of_kind(self, kind: ConstraintKind) -> list[Constraint]:
-        """Return the constraints of a kind."""
-        return [constraint for constraint in self.constraints if constraint.kind is kind]
-
-
-def description_of(rows: Iterable[Sequence[Any]]) -> Description:
-    """Return what the rows of DESCRIBE EXTENDED tell.
-
-    A heading begins with # and has no type; a column may begin so too, and has one.
-    """
-    sections: dict[str, list[tuple[str, str, str | None]]] = {"": []}
-    section = ""
-    for name, kind, comment in rows:
-        if kind:
-            sections[section].append((name, kind, comment))
-        elif name.startswith("#"):
-            section = name
-            sections[section] = []
-    columns = sections[""]
-    details = {name: value for name, value, _ in sections.get("# Detailed Table Information", ())}
-    defaults = {name: value or "" for name, _, value in sections.get("# Column Default Values", ())}
-    return Description(
-        columns=columns,
-        details=details,
-        defaults=defaults,
-        not_null=_listed(details.get("Not Null", ""), [name for name, _, _ in columns]),
-        constraints=[
-            replace(constraint, name=name)
-            for name, text, _ in sections.get("# Constraints", ())
-            if (constraint := parse_constraint(text)) is not None
-        ],
-    )
-
-
-def _listed(text: str, names: Iterable[str]) -> frozenset[str]:
-    """Return which names a list has that is in their order, whatever characters are in them."""
-    found = set()
-    for name in names:
-        if text == name or text.startswith(f"{name}, "):
-            found.add(name)
-            text = text[len(name) + 2 :]
-    return frozenset(found)
+# What SQLAlchemy wants to know of a constraint of each kind, beside its name.
+_REFLECTED: dict[ConstraintKind, Callable[[Constraint], dict[str, Any]]] = {
+    ConstraintKind.PRIMARY_KEY: lambda key: {"constrained_columns": list(key.columns)},
+    ConstraintKind.UNIQUE: lambda key: {"column_names": list(key.columns)},
+    ConstraintKind.CHECK: lambda check: {"sqltext": check.expression},
+    ConstraintKind.FOREIGN_KEY: lambda key: {
+        "constrained_columns": list(key.columns),
+        "referred_schema": key.parent[0],
+        "referred_table": key.parent[-1],
+        "referred_columns": list(key.parent_columns),
+        "options": {},
+    },
+}
 
 
 class Reflection(DefaultDialect):
-    """Part of the dialect that tells of tables; there are no indexes."""
+    """Part of the dialect that reports tables; there are no indexes."""
 
     @reflection.cache
     def get_schema_names(self, connection: Connection, **kw: Any) -> list[str]:  # noqa: ARG002
@@ -133,7 +85,7 @@ class Reflection(DefaultDialect):
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """Return name, type, nullability, default and comment of the columns.
+        """Return name, type, nullability, default, comment and expression of the columns.
 
         Raises:
             NoSuchTableError: there is no such table or view.
@@ -146,6 +98,7 @@ class Reflection(DefaultDialect):
                 "nullable": name not in found.not_null,
                 "default": found.defaults.get(name),
                 "comment": comment or None,
+                **_computed(found.generated.get(name)),
             }
             for name, kind, comment in found.columns
         ]
@@ -179,25 +132,35 @@ class Reflection(DefaultDialect):
     @reflection.cache
     def _described(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
-    ) -> Description:
+    ) -> Described:
         if not self.has_table(connection, table_name, schema, **kw):
             raise exc.NoSuchTableError(table_name)
         name = ".".join(quote(part) for part in (schema, table_name) if part)
-        return description_of(connection.exec_driver_sql(f"DESCRIBE EXTENDED {name}").all())
+        return described(connection.exec_driver_sql(f"DESCRIBE EXTENDED {name}").all())
 
-    @reflection.cache
-    def get_pk_constraint(
-        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
-    ) -> Any:
-        """Return the primary key, which nothing enforces.
+    def _constraints(
+        self,
+        kind: ConstraintKind,
+        connection: Connection,
+        table_name: str,
+        schema: str | None,
+        **kw: Any,
+    ) -> list[dict[str, Any]]:
+        """Return the constraints of a kind.
 
         Raises:
             NoSuchTableError: there is no such table or view.
         """
         found = self._described(connection, table_name, schema, **kw)
-        for key in found.of_kind(ConstraintKind.PRIMARY_KEY):
-            return {"constrained_columns": list(key.columns), "name": key.name}
-        return {"constrained_columns": [], "name": None}
+        return [{"name": one.name, **_REFLECTED[kind](one)} for one in found.of_kind(kind)]
+
+    @reflection.cache
+    def get_pk_constraint(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> Any:
+        """Return the primary key, which nothing enforces."""
+        keys = self._constraints(ConstraintKind.PRIMARY_KEY, connection, table_name, schema, **kw)
+        return keys[0] if keys else {"constrained_columns": [], "name": None}
 
     @reflection.cache
     def get_foreign_keys(
@@ -205,24 +168,14 @@ class Reflection(DefaultDialect):
     ) -> list[Any]:
         """Return the foreign keys, which nothing enforces. One of a table in the same database has
         a schema if ``schema`` is given.
-
-        Raises:
-            NoSuchTableError: there is no such table or view.
         """
-        found = self._described(connection, table_name, schema, **kw)
-        own = found.details.get("Database")
+        keys = self._constraints(ConstraintKind.FOREIGN_KEY, connection, table_name, schema, **kw)
+        own = self._described(connection, table_name, schema, **kw).details.get("Database")
         return [
-            {
-                "name": key.name,
-                "constrained_columns": list(key.columns),
-                "referred_schema": (
-                    None if (schema, key.parent[0]) == (None, own) else key.parent[0]
-                ),
-                "referred_table": key.parent[-1],
-                "referred_columns": list(key.parent_columns),
-                "options": {},
-            }
-            for key in found.of_kind(ConstraintKind.FOREIGN_KEY)
+            {**key, "referred_schema": None}
+            if schema is None and key["referred_schema"] == own
+            else key
+            for key in keys
         ]
 
     def get_indexes(self, *_: Any, **kw: Any) -> list[Any]:  # noqa: ARG002
@@ -233,31 +186,20 @@ class Reflection(DefaultDialect):
     def get_unique_constraints(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """Return what is declared to be unique, which nothing enforces.
-
-        Raises:
-            NoSuchTableError: there is no such table or view.
-        """
-        found = self._described(connection, table_name, schema, **kw)
-        return [
-            {"name": key.name, "column_names": list(key.columns)}
-            for key in found.of_kind(ConstraintKind.UNIQUE)
-        ]
+        """Return what is declared to be unique, which nothing enforces."""
+        return self._constraints(ConstraintKind.UNIQUE, connection, table_name, schema, **kw)
 
     @reflection.cache
     def get_check_constraints(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """Return the CHECK constraints.
+        """Return the CHECK constraints."""
+        return self._constraints(ConstraintKind.CHECK, connection, table_name, schema, **kw)
 
-        Raises:
-            NoSuchTableError: there is no such table or view.
-        """
-        found = self._described(connection, table_name, schema, **kw)
-        return [
-            {"name": check.name, "sqltext": check.expression}
-            for check in found.of_kind(ConstraintKind.CHECK)
-        ]
+
+def _computed(expression: str | None) -> dict[str, Any]:
+    """Return what is reflected of a generated column, whose values are in the files."""
+    return {} if expression is None else {"computed": {"sqltext": expression, "persisted": True}}
 
 
 def _tables(

@@ -321,7 +321,8 @@ class TransactionBatch:
 
 def _shape(table: Table) -> Mapping[str, object]:
     """Return what of a table's definition decides how rows are written."""
-    names = ("location", "columns", "partition_columns", "bucket_columns", "num_buckets")
+    layout = ("location", "columns", "partition_columns", "bucket_columns", "num_buckets")
+    names = (*layout, "enforced_constraints")
     return {
         **{name: getattr(table, name) for name in names},
         _ORC_COMPRESS: table.properties.get(_ORC_COMPRESS),

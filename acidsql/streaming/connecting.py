@@ -147,15 +147,6 @@ def _table(client: Client, name: str) -> Table:
             "UNSUPPORTED_FEATURE.STREAMING_TABLE",
             f"{found.full_name} {reason}; or write to it by statements",
         )
-    has = [f"the constraint {c.name} {c.definition}" for c in found.enforced_constraints]
-    has += [f"the generated column {c.name}" for c in found.generated_columns]
-    has += [f"the identity column {c.name}" for c in found.identity_columns]
-    if has:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.STREAMING_CHECK",
-            f"{found.full_name} has {has[0]}, which needs Spark: write to it by statements, or "
-            "stream with Structured Streaming",
-        )
     try:
         client.files.check(found.location)
     except OSError as error:

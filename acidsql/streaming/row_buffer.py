@@ -63,7 +63,13 @@ class RowBuffer:
         self.bind(table)
 
     def bind(self, table: Table) -> None:
-        """Prepare to convert records to the columns of a table."""
+        """Prepare to convert records to the columns of a table.
+
+        Raises:
+            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_CHECK,
+                UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE, UNSUPPORTED_DATATYPE.
+        """
+        _check_no_expressions(table)
         self.table = table
         self._types = [parse_type(column.type) for column in table.columns]
         check_bucket_columns(table, self._types)
@@ -162,3 +168,16 @@ def _invalid(rejection: Rejection) -> AcidAnalysisError:
         "the record, or choose on_error='reject_record' to leave such records out",
         parameters,
     )
+
+
+def _check_no_expressions(table: Table) -> None:
+    """Refuse a table whose rows are checked or completed by SQL, which needs Spark."""
+    has = [f"the constraint {c.name} {c.definition}" for c in table.enforced_constraints]
+    has += [f"the generated column {c.name}" for c in table.generated_columns]
+    has += [f"the identity column {c.name}" for c in table.identity_columns]
+    if has:
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.STREAMING_CHECK",
+            f"{table.full_name} has {has[0]}, which needs Spark: write to it by statements, or "
+            "stream with Structured Streaming",
+        )

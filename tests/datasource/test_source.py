@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -31,6 +32,7 @@ from acidsql.datasource.filters import KEEPS_PLANS
 from acidsql.datasource.options import QUERY, Defaults
 from acidsql.datasource.source import FilteringReader
 from acidsql.errors import AcidAnalysisError
+from acidsql.syntax.constraints import Constraint, ConstraintKind
 from tests.streaming.conftest import Shelf
 
 _COLUMNS = (
@@ -203,6 +205,89 @@ def test_what_is_not_written(shelf: Shelf) -> None:
     with pytest.raises(AcidAnalysisError) as unnamed:
         source.streamWriter(schema, False)
     assert unnamed.value.condition in ("INVALID_PARAMETER_VALUE", "UNSUPPORTED_SPARK_VERSION")
+
+
+_SMALL = Constraint(kind=ConstraintKind.CHECK, name="small", expression="id < 5")
+
+
+def test_a_check_and_a_generated_column_are_refused_before_rows_are_staged(shelf: Shelf) -> None:
+    shelf.create("id int; twice int")
+    schema = StructType([StructField("id", IntegerType())])
+    source = registered(shelf)(options={"path": "t", "stream": "s"})
+    table = shelf.metastore.table("default", "t")
+    first, second = table.columns
+    generated = replace(table, columns=(first, replace(second, generated="id * 2")))
+    for changed in (replace(table, constraints=(_SMALL,)), generated):
+        shelf.metastore.alter_table(changed)
+        for make in (source.writer, source.streamWriter):
+            with pytest.raises(AcidAnalysisError) as caught:
+                make(schema, False)
+            assert caught.value.condition in (
+                "UNSUPPORTED_FEATURE.STREAMING_CHECK",
+                "UNSUPPORTED_SPARK_VERSION",
+            )
+    assert not list((shelf.home / "t").iterdir())
+    shelf.metastore.alter_table(replace(table, constraints=(replace(_SMALL, enabled=False),)))
+    assert source.writer(schema, False) is not None
+
+
+def test_a_check_that_comes_before_the_commit_keeps_rows_out(shelf: Shelf) -> None:
+    shelf.create("id int")
+    schema = StructType([StructField("id", IntegerType())])
+    writer = registered(shelf)(options={"path": "t"}).writer(schema, False)
+    rows = pa.RecordBatch.from_arrays([pa.array([1, 7], pa.int32())], names=["id"])
+    message = writer.write(iter([rows]))
+    table = shelf.metastore.table("default", "t")
+    shelf.metastore.alter_table(replace(table, constraints=(_SMALL,)))
+    with pytest.raises(AcidAnalysisError) as caught:
+        writer.commit([message])
+    assert caught.value.condition == "UNSUPPORTED_FEATURE.STREAMING_CHECK"
+    writer.abort([message])
+    assert shelf.rows() == []
+    assert not list((shelf.home / "t").iterdir())
+
+
+def test_null_in_a_column_that_is_not_null_is_refused(shelf: Shelf) -> None:
+    shelf.create("id int not null; s string")
+    schema = StructType([StructField("id", IntegerType())])
+    source = registered(shelf)(options={"path": "t"})
+    for given, expected in (([1, None], "INVALID_RECORD"), ([1, 2], None)):
+        rows = pa.RecordBatch.from_arrays([pa.array(given, pa.int32())], names=["id"])
+        writer = source.writer(schema, False)
+        message = writer.write(iter([rows]))
+        if expected is None:
+            writer.commit([message])
+            continue
+        with pytest.raises(AcidAnalysisError) as caught:
+            writer.commit([message])
+        writer.abort([message])
+        assert caught.value.condition == expected
+        assert shelf.rows() == []
+    assert [row[-2:] for row in shelf.rows()] == [(1, None), (2, None)]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mergeSchema": "true"},
+        {"overwriteSchema": "TRUE"},
+        {"REPLACEWHERE": "id = 1"},
+        {"partitionOverwriteMode": "dynamic"},
+    ],
+)
+def test_options_of_other_writers_are_refused(
+    shelf: Shelf, given: dict[str, str], overwrite: bool
+) -> None:
+    shelf.create("id int")
+    schema = StructType([StructField("id", IntegerType()), StructField("more", IntegerType())])
+    kind = registered(shelf)
+    with pytest.raises(AcidAnalysisError) as caught:
+        kind(options={"path": "t", "stream": "s", **given}).writer(schema, overwrite)
+    assert caught.value.condition == "UNSUPPORTED_FEATURE.WRITE_OPTION"
+    assert next(iter(given)).lower() in str(caught.value).lower()
+    off = kind(options={"path": "t", "mergeSchema": "false"})
+    assert off.writer(StructType(schema.fields[:1]), False) is not None
 
 
 def test_spark_finds_the_source_by_itself() -> None:

@@ -32,8 +32,17 @@ _QUERIES = {
     "orders_by_time": "SELECT id, status FROM shop.orders_by_time",
     "rounds": "SELECT * FROM shop.rounds",
     "snapshot": "SELECT id, status, dbt_is_deleted, dbt_valid_to IS NULL FROM shop.order_status",
+    "orders_writes": "DESCRIBE HISTORY shop.orders",
+    "synced": "SELECT * FROM shop.synced",
+    "synced_writes": "DESCRIBE HISTORY shop.synced",
+    "priced": "SELECT id, customer, CAST(price AS STRING) FROM shop.priced",
+    "priced_writes": "DESCRIBE HISTORY shop.priced",
+    "priced_described": "DESCRIBE EXTENDED shop.priced",
     "tables": "SHOW TABLES IN shop",
 }
+_REFRESHED = "SELECT * FROM shop.synced"
+# Prices below zero, which the contract forbids.
+_BREAKS = "{round: 2, factor: -1}"
 _REFUSED = {
     "refused_grants": "materialized='table', grants={'select': ['ann']}",
     "refused_format": "materialized='table', file_format='delta'",
@@ -59,12 +68,18 @@ def main() -> None:
         Path("models", f"{name}.sql").write_text(model)
     refused = runner.invoke(["run", "--select", *_REFUSED, *places])
     found["refused"] = {each.node.name: each.message for each in refused.result}
+    broken = runner.invoke(["run", "--select", "priced", "--vars", _BREAKS, *places])
+    (found["broken"],) = (each.message for each in broken.result)
     spark = SparkSession.builder.getOrCreate()
     for name, query in _QUERIES.items():
         frame = acidsql.sql(spark, query)
         if name.endswith("_writes"):
             frame = frame.select("operation")
-        found[name] = sorted((list(row) for row in frame.collect()), key=repr)
+        rows = [list(row) for row in frame.collect()]
+        found[name] = rows if name.endswith("_described") else sorted(rows, key=repr)
+    refresh = ["run", "--full-refresh", "--select", "synced", "--vars", "{round: 3}", *places]
+    found["is_refreshed"] = runner.invoke(refresh).success
+    found["refreshed"] = [list(row) for row in acidsql.sql(spark, _REFRESHED).collect()]
     Path("rows.json").write_text(json.dumps(found))
 
 

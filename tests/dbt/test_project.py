@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from acidsql.syntax.described import described
 from tests.dbt.environment import make_environment
 from tests.requirements import unavailable
 
@@ -104,10 +105,14 @@ def test_project_is_built_and_built_again(dbt: Dbt) -> None:
     assert rows["mixed_rows"] == [[1, "x"], [2, "x"]]
     assert rows["view"] == [[1, "2024-05-01"], [3, "2024-05-02"], [4, "2024-05-03"]]
     assert rows["customers"] == [["Ann", 2, "15.75"], ["Cleo", 1, "7.00"]]
-    # Its columns are the same: it was overwritten. Those of the other are not: it was made anew.
+    # Its columns are the same: it was overwritten. Those of the other are not: it was replaced.
     operations = [name for (name,) in rows["customers_writes"]]  # once its comment, once NOT NULL
-    assert operations == ["CHANGE COLUMN"] * 2 + ["CREATE TABLE AS SELECT", "INSERT OVERWRITE"]
-    assert rows["totals_writes"] == [["CREATE TABLE AS SELECT"], ["RENAME TABLE"]]
+    assert operations == [
+        *(["CHANGE COLUMN"] * 2),
+        *("CREATE TABLE AS SELECT", "INSERT OVERWRITE", "RENAME TABLE"),
+    ]
+    replaced = [["CREATE OR REPLACE TABLE AS SELECT"], ["CREATE TABLE AS SELECT"]]
+    assert rows["totals_writes"] == replaced
     assert rows["totals"] == [[3, "10.50"]]
     # merge: 2 is kept, 1 changed but for the excluded column, the new column is NULL in 2
     assert rows["orders"] == [
@@ -116,6 +121,13 @@ def test_project_is_built_and_built_again(dbt: Dbt) -> None:
         [3, "shipped", 1, "ok"],
         [4, "placed", 2, "new"],
     ]
+    # The new column came with the rows.
+    assert rows["orders_writes"] == [["CREATE TABLE AS SELECT"], ["MERGE"]]
+    # Columns that the query has not got any more are dropped.
+    assert rows["synced"] == [[1, 10, None], [2, 20, "new"]]
+    assert rows["synced_writes"] == [*replaced, ["INSERT"]]
+    assert rows["is_refreshed"]
+    assert rows["refreshed"] == [[3, 20, "new"]]
     # delete+insert: the query read the customers of the table as it was before
     assert rows["orders_by_customer"] == [
         ["Ann", 1, "shipped"],
@@ -134,8 +146,9 @@ def test_project_is_built_and_built_again(dbt: Dbt) -> None:
         [3, "shipped", "False", True],
         [4, "placed", "False", True],
     ]
+    _check_contract(rows)
     left = [name for _, name, _ in rows["tables"] if "__dbt" in name]
-    assert left == []
+    assert left == ["shop__priced__dbt_tmp"]  # a failed run leaves its temporary view
 
     catalog = json.loads((dbt.project / "target" / "catalog.json").read_text("utf-8"))
     assert catalog["errors"] is None
@@ -155,3 +168,22 @@ def test_project_is_built_and_built_again(dbt: Dbt) -> None:
     assert "file_format 'delta' is not one of the adapter" in refused["refused_format"]
     assert "get_incremental_upsert_sql" in refused["refused_strategy"]
     assert not [name for _, name, _ in rows["tables"] if name.startswith("refused")]
+
+
+def _check_contract(rows: dict[str, Any]) -> None:
+    """Check that the table of a contract has its constraints, which its rows meet."""
+    found = described(rows["priced_described"])
+    assert sorted(one.definition for one in found.constraints) == [
+        "CHECK (price < 1000 or customer = 'Ann')",
+        "CHECK (price >= 0)",
+        "FOREIGN KEY (`customer`) REFERENCES `shop`.`customers` (`customer`) DISABLE NOVALIDATE",
+        "PRIMARY KEY (`id`) DISABLE NOVALIDATE",
+        "UNIQUE (`id`, `customer`) DISABLE NOVALIDATE",
+    ]
+    assert "affordable" in {one.name for one in found.constraints}
+    assert found.not_null == {"id"}
+    # A run whose rows break a CHECK left those of the run before.
+    assert "CHECK_CONSTRAINT_VIOLATION" in rows["broken"]
+    assert rows["priced"] == [[1, "Ann", "10.50"], [3, "Ann", "5.25"], [4, "Cleo", "7.00"]]
+    operations = [name for (name,) in rows["priced_writes"]]
+    assert operations.count("INSERT OVERWRITE") == 2  # that of the failed run is aborted

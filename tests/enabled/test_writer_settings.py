@@ -92,6 +92,27 @@ def test_insert_into_takes_no_layout_even_if_it_agrees() -> None:
         assert caught.value.getCondition() == f"UNSUPPORTED_FEATURE.{feature}"
 
 
+def test_insert_into_replaces_no_table() -> None:
+    given: dict[str, Any] = {"mode": "overwrite", "options": {"overwriteSchema": "true"}}
+    with pytest.raises(AcidAnalysisError) as caught:
+        check_insert(WriterSettings(**given), BUCKETED)
+    assert caught.value.getCondition() == "UNSUPPORTED_FEATURE.WRITE_OPTION"
+    check_insert(WriterSettings(mode="overwrite", options={"overwriteSchema": "false"}), BUCKETED)
+
+
+def test_options_of_an_overwrite_that_contradict_each_other_are_refused() -> None:
+    both = {"replaceWhere": "id = 1", "partitionOverwriteMode": "dynamic"}
+    for check in (check_insert, check_save):
+        with pytest.raises(AcidAnalysisError) as caught:
+            check(WriterSettings(mode="overwrite", options=both), BUCKETED)
+        assert caught.value.getCondition() == "UNSUPPORTED_FEATURE.WRITE_OPTION"
+        for key, value in both.items():
+            check(WriterSettings(mode="overwrite", options={key: value}), BUCKETED)
+    with pytest.raises(AcidAnalysisError) as caught:
+        check_save(WriterSettings(mode="append", options={"replaceWhere": "id = 1"}), BUCKETED)
+    assert "option replaceWhere" in str(caught.value)
+
+
 def test_options_become_properties_of_a_new_table() -> None:
     settings = WriterSettings(
         partitioned_by=("p",),

@@ -191,6 +191,46 @@ def _definitions(shape: str) -> Iterator[Case]:
         )  # fmt: skip
 
 
+def _replacements(shape: str) -> Iterator[Case]:
+    """Statements that replace a table, in its directory and in one of its own."""
+    key = ", 1 AS p, 'a' AS q" if shape == "part" else ""
+    by = {"part": "PARTITIONED BY (p, q)", "buck": SHAPES[shape][1]}.get(shape, "")
+    query = f"SELECT id + {{n}} AS id, v{key} FROM w.src"
+    other = "SELECT v, id + {n} AS id FROM w.src"
+    head = "CREATE OR REPLACE TABLE {t}"
+    for by_jobs in (False, True):
+        yield _own(
+            "REPLACE TABLE", shape, f"{head} {by} {ACID} AS {query}",
+            ("DELETE FROM {t}", f"INSERT INTO {{t}} {query}"), by_jobs=by_jobs,
+        )  # fmt: skip
+        yield _own(
+            "REPLACE TABLE, other layout", shape, f"{head} {ACID} AS {other}",
+            ("DROP TABLE {t}", "DELETE FROM partitions WHERE tbl = '{t}'",
+             "CREATE TABLE {t} (v STRING, id INT)", f"INSERT INTO {{t}} {other}"),
+            by_jobs=by_jobs,
+        )  # fmt: skip
+
+
+def _evolutions(shape: str) -> Iterator[Case]:
+    """Statements that add a column together with rows."""
+    added = "ALTER TABLE {t} ADD COLUMN more INT"
+    for by_jobs in (False, True):
+        yield _own(
+            "INSERT WITH SCHEMA EVOLUTION", shape,
+            "INSERT WITH SCHEMA EVOLUTION INTO {t} BY NAME SELECT id + {n} AS id, v, 7 AS more "
+            "FROM w.src",
+            (added, "INSERT INTO {t} SELECT id + {n}, v, 7 FROM w.src"), by_jobs=by_jobs,
+        )  # fmt: skip
+        yield _own(
+            "MERGE WITH SCHEMA EVOLUTION", shape,
+            "MERGE WITH SCHEMA EVOLUTION INTO {t} t USING (SELECT id, concat(v, '{n}') AS v, "
+            "7 AS more FROM w.src) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * "
+            "WHEN NOT MATCHED THEN INSERT *",
+            (added, "UPDATE {t} SET v = 's2{n}', more = 7 WHERE id = 2",
+             "INSERT INTO {t} VALUES (9, 's9{n}', 7)"), by_jobs=by_jobs,
+        )  # fmt: skip
+
+
 def _partitions() -> Iterator[Case]:
     gone = "DELETE FROM partitions WHERE tbl = 'w.part' AND name LIKE "
     yield _own(
@@ -218,6 +258,9 @@ def _cases() -> Iterator[Case]:
         yield from _rows(shape)
         yield from _compactions(shape)
         yield from _definitions(shape)
+        yield from _replacements(shape)
+        if shape != "part":  # where SQLite has the new column last
+            yield from _evolutions(shape)
     yield from _several()
     yield from _transactions()
     yield from _partitions()

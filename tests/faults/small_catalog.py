@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +11,8 @@ from acidsql.metastore import changes
 from acidsql.metastore.changes import ShowTable
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import (
+    Column,
+    LockType,
     Operation,
     Partition,
     Table,
@@ -19,7 +21,7 @@ from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
 from acidsql.transactions.transaction import exclusive_request, transaction
-from acidsql.transactions.write_intent import alter_intent, insert_intent
+from acidsql.transactions.write_intent import alter_intent, insert_intent, replace_intent
 from acidsql.transactions.write_transaction import (
     TableWrite,
     write_transaction,
@@ -37,6 +39,7 @@ from tests.faults.small_actor import (
     stage,
 )
 from tests.faults.small_world import (
+    COLUMNS,
     State,
     TableName,
     definition,
@@ -44,6 +47,8 @@ from tests.faults.small_world import (
 
 _CREATE = RecordedStatement(operation="CREATE TABLE AS SELECT")
 _ALTER = RecordedStatement(operation="ALTER TABLE")
+_REPLACE = RecordedStatement(operation="CREATE OR REPLACE TABLE AS SELECT")
+_EVOLVE = RecordedStatement(operation="INSERT")
 
 
 def _create(actor: Actor, name: TableName) -> None:
@@ -105,7 +110,67 @@ def _set_properties(actor: Actor, write: TableWrite) -> changes.CatalogChange:
 
 
 def _properties_set(state: State, tag: str) -> State:
-    return replace(state, properties={**state.properties, T: {"changed": tag}})
+    return _with_properties(state, {"changed": tag, **_columns_of(state)})
+
+
+def _with_properties(state: State, properties: Mapping[str, str]) -> State:
+    return replace(state, properties={**state.properties, T: properties})
+
+
+def _columns_of(state: State) -> dict[str, str]:
+    """Return what the properties of a table say of its columns."""
+    return {key: text for key, text in state.properties[T].items() if key == COLUMNS}
+
+
+def _evolving_insert(actor: Actor) -> None:
+    """Run INSERT WITH SCHEMA EVOLUTION: a column and rows in one commit."""
+    intent = insert_intent(actor.table(T), _EVOLVE)
+    with write_transaction(actor.session, replace(intent, lock=LockType.EXCLUSIVE)) as write:
+        columns = write.table.columns
+        new = Column(name=f"c{len(columns)}", type="string")
+        write.change_columns(replace(write.table, columns=(*columns, new)))
+        write.publish([stage(write, (), [f"{actor.tag}_"])])
+        write.commit([(Operation.INSERT, [()])])
+
+
+def _evolved(state: State, tag: str) -> State:
+    names = _columns_of(state).get(COLUMNS, "row")
+    after = f"{names}, c{len(names.split(', '))}"
+    added = state.changed(T, added={(): [f"{tag}_"]})
+    return _with_properties(added, {**state.properties[T], COLUMNS: after})
+
+
+def _replace_in_place(actor: Actor) -> None:
+    """Run CREATE OR REPLACE TABLE with the columns that there are."""
+    intent = insert_intent(actor.table(T), _REPLACE, overwrite=True)
+    with write_transaction(actor.session, intent) as write:
+        new = replace(write.table, properties={**write.table.properties, "replaced": actor.tag})
+        write.publish([stage(write, (), [f"{actor.tag}_"])])
+        write.changes.append(changes.AlterTable(before=write.table, after=new))
+        write.commit([(intent.operation, [()])])
+
+
+def _replaced_in_place(state: State, tag: str) -> State:
+    rows = state.having(T, {(): frozenset({f"{tag}_"})})
+    return _with_properties(rows, {**state.properties[T], "replaced": tag})
+
+
+def _replace_apart(actor: Actor) -> None:
+    """Run CREATE OR REPLACE TABLE with other columns, in a directory of its own."""
+    with write_transaction(actor.session, replace_intent(actor.table(T), _REPLACE)) as write:
+        first = "line" if write.table.columns[0].name == "row" else "row"
+        location = f"{actor.world.uri(*T)}_acidsql_{write.txn_id}"
+        columns = (Column(name=first, type="string"),)
+        write.replace_table(replace(write.table, columns=columns, location=location))
+        write.publish([stage(write, (), [f"{actor.tag}_"])])
+        write.commit([(write.intent.operation, [()])])
+
+
+def _replaced_apart(state: State, tag: str) -> State:
+    was_row = _columns_of(state).get(COLUMNS, "row").split(", ")[0] == "row"
+    kept = {key: text for key, text in state.properties[T].items() if key != COLUMNS}
+    rows = state.having(T, {(): frozenset({f"{tag}_"})})
+    return _with_properties(rows, {**kept, **({COLUMNS: "line"} if was_row else {})})
 
 
 def _rename(actor: Actor, new: TableName, write: TableWrite) -> changes.CatalogChange:
@@ -216,6 +281,9 @@ CATALOG_KINDS: Sequence[Kind] = (
         lambda s, t: _renamed(s, t, P, RENAMED),
     ),
     _altering("set properties", T, _set_properties, _properties_set),
+    kind_of("evolving insert", _evolving_insert, _evolved),
+    kind_of("replace in place", _replace_in_place, _replaced_in_place),
+    kind_of("replace apart", _replace_apart, _replaced_apart),
     _altering("add partition", P, _add_partition, _partition_added),
     _altering("drop partition", P, _drop_partition, _partition_dropped),
     _altering("rename partition", P, _rename_partition, _partition_renamed),

@@ -31,6 +31,7 @@ from acidsql.storage.sync import SyncedFiles
 from tests.metastore.local_files import LocalFiles, session_without_spark
 
 TIMEOUT = 300.0
+COLUMNS = "columns"  # beside the properties of a table
 
 Values = tuple[str, ...]
 Rows = frozenset[str]
@@ -45,7 +46,7 @@ class State:
         databases: their names.
         tables: rows of each partition of each table; a table without partitions has the values ().
         landed: content of each file that waits to be loaded.
-        properties: the tables' properties.
+        properties: the tables' properties, and ``columns`` where they are not ``row`` alone.
     """
 
     databases: frozenset[str]
@@ -221,7 +222,7 @@ def _read(world: World, session: AcidSession, databases: Iterable[str]) -> State
         for name in metastore.tables(database):
             table = metastore.table(database, name)
             tables[database, name] = rows_of(session, table, txns)
-            properties[database, name] = dict(table.properties)
+            properties[database, name] = _shown(table)
     # After the catalog: reading it does what is left of committed loads.
     landing = world.root / "landing"
     landed = {path.name: path.read_text() for path in landing.iterdir()}
@@ -231,6 +232,11 @@ def _read(world: World, session: AcidSession, databases: Iterable[str]) -> State
         landed=landed,
         properties=properties,
     )
+
+
+def _shown(table: Table) -> dict[str, str]:
+    names = ", ".join(column.name for column in table.columns)
+    return {**table.properties, **({} if names == "row" else {COLUMNS: names})}
 
 
 def rows_of(

@@ -107,6 +107,35 @@ def test_a_failed_write_leaves_nothing_on_hdfs(hdfs_spark: SparkSession, hdfs_ur
     acidsql.sql(hdfs_spark, "DROP TABLE failed")
 
 
+def test_a_table_on_hdfs_is_replaced(hdfs_spark: SparkSession, hdfs_uri: str) -> None:
+    files = AcidSession.of(hdfs_spark).files
+    place = _TABLE.format(location=f"{hdfs_uri}/replaced")
+    acidsql.sql(hdfs_spark, f"CREATE TABLE replaced (id INT, v STRING) {place}")
+    acidsql.sql(hdfs_spark, "INSERT INTO replaced VALUES (1, 'a'), (2, 'b')")
+    old = acidsql.table(hdfs_spark, "replaced")
+    acidsql.sql(
+        hdfs_spark, "CREATE OR REPLACE TABLE replaced AS SELECT id + 10 AS id, v FROM replaced"
+    )
+    assert rows(hdfs_spark, "replaced") == [(11, "a"), (12, "b")]
+    acidsql.sql(
+        hdfs_spark,
+        "CREATE OR REPLACE TABLE replaced PARTITIONED BY (p) "
+        "AS SELECT v, id % 2 AS p FROM replaced",
+    )
+    assert rows(hdfs_spark, "replaced") == [("a", 1), ("b", 0)]
+    assert sorted(tuple(row) for row in old.collect()) == [(1, "a"), (2, "b")]
+    location = acidsql.location(hdfs_spark, "replaced")
+    assert location.startswith(f"{hdfs_uri}/replaced_acidsql_")
+    del old
+    acidsql.release(hdfs_spark)
+    acidsql.sql(hdfs_spark, "INSERT INTO replaced VALUES ('c', 1)")  # it deletes what is old
+    assert not files.exists(f"{hdfs_uri}/replaced")
+    assert rows(hdfs_spark, "replaced") == [("a", 1), ("b", 0), ("c", 1)]
+    assert acidsql.sql(hdfs_spark, "CHECK TABLE replaced FULL").collect() == []
+    acidsql.sql(hdfs_spark, "DROP TABLE replaced")
+    assert not files.exists(location)
+
+
 def test_a_table_on_hdfs_is_adopted(hdfs_spark: SparkSession, hdfs_uri: str) -> None:
     place = _TABLE.format(location=f"{hdfs_uri}/adopted")
     acidsql.sql(hdfs_spark, f"CREATE TABLE adopted (id INT) {place}")

@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -192,3 +192,27 @@ def test_a_table_is_joined_with_dataframes(lab: Lab) -> None:
     assert sorted(tuple(r) for r in joined.collect()) == [(1, 3), (3, None)]
     twice = rows.alias("a").join(acidsql.table(lab.spark, t).alias("b"), F.expr("a.id < b.id"))
     assert twice.select("a.id", "b.id", "b.row__id.writeid").collect() == [(1, 2, 2)]
+
+
+def test_constraints_and_generated_columns(lab: Lab) -> None:
+    builder = AcidTable.create(lab.spark).tableName("toys").addColumn("id", "INT")
+    toys = builder.addColumn("twice", "INT", generatedAlwaysAs="id * 2").execute()
+    toys.addConstraint("small one", F.col("id") < 5)
+    one = lab.spark.sql("SELECT 3 AS id")
+    assert toys.append(one).collect() == [(1, 1)]
+    with pytest.raises(PySparkException) as caught:
+        toys.append(lab.spark.sql("SELECT 7 AS id"))
+    assert condition_of(caught.value) == "CHECK_CONSTRAINT_VIOLATION"
+    with pytest.raises(PySparkException) as caught:
+        toys.addConstraint("none", "id > 3")
+    assert condition_of(caught.value) == "NEW_CHECK_CONSTRAINT_VIOLATION"
+    toys.dropConstraint("none", if_exists=True)
+    with pytest.raises(PySparkException) as caught:
+        toys.dropConstraint("none")
+    assert condition_of(caught.value) == "CONSTRAINT_DOES_NOT_EXIST"
+    toys.dropConstraint("Small One")
+    more = lab.spark.sql("SELECT 7 AS id, 'x' AS note")
+    with pytest.raises(PySparkException):
+        toys.append(more)
+    assert toys.append(more, merge_schema=True).collect() == [(1, 1)]
+    assert lab.rows("toys", "id, twice, note") == [(3, 6, None), (7, 14, "x")]

@@ -244,6 +244,23 @@ def test_a_write_is_one_transaction(registered: Lab) -> None:
         assert not list(lab.root(t).glob(f"{STAGING}*"))
 
 
+def test_no_row_breaks_a_check(registered: Lab) -> None:
+    lab = registered
+    lab.sql("CREATE TABLE toys (id INT CHECK (id < 5)) USING acidsql")
+    lab.sql("INSERT INTO toys VALUES (1)")
+    name = f"{lab.spark.catalog.currentDatabase()}.toys"
+    rows = lab.spark.sql("SELECT 7 AS id")
+    with pytest.raises(PySparkException, match="UNSUPPORTED_FEATURE.STREAMING_CHECK"):
+        rows.write.format("acidsql").mode("append").save(name)
+    lab.sql("CREATE TABLE plain (id INT) USING acidsql")
+    plain = name.replace("toys", "plain")
+    with pytest.raises(PySparkException, match="UNSUPPORTED_FEATURE.WRITE_OPTION"):
+        rows.write.format("acidsql").option("mergeSchema", "true").mode("append").save(plain)
+    assert lab.rows("toys") == [(1,)]
+    assert lab.rows("plain") == []
+    assert not list(lab.root("toys").glob(f"{STAGING}*"))
+
+
 @pytest.mark.repeated
 @pytest.mark.skipif(pyspark.__version__ < "4.1", reason="streams of Arrow came with PySpark 4.1")
 def test_a_stream_is_written_once(registered: Lab, tmp_path: Path) -> None:

@@ -130,6 +130,54 @@ def test_everything_that_can_be_reflected(lab: Lab, engine: sa.Engine) -> None:
         lab.sql(f"DROP {kind} {name}")
 
 
+def test_constraints_and_computed_columns_are_reflected(lab: Lab, engine: sa.Engine) -> None:
+    lab.sql("CREATE TABLE sa_kind (id INT, CONSTRAINT kind_key PRIMARY KEY (id)) USING acidsql")
+    lab.sql(
+        """CREATE TABLE sa_toy (id INT, price INT CONSTRAINT cheap CHECK (price < 100), kind INT,
+        twice INT GENERATED ALWAYS AS (price * 2), CONSTRAINT toy_key PRIMARY KEY (id, kind),
+        CONSTRAINT one_price UNIQUE (price), CONSTRAINT of_kind FOREIGN KEY (kind)
+        REFERENCES sa_kind (id)) USING acidsql"""
+    )
+    inspector = sa.inspect(engine)
+    assert inspector.get_pk_constraint("sa_toy") == {
+        "name": "toy_key",
+        "constrained_columns": ["id", "kind"],
+    }
+    assert inspector.get_unique_constraints("sa_toy") == [
+        {"name": "one_price", "column_names": ["price"]}
+    ]
+    assert inspector.get_check_constraints("sa_toy") == [
+        {"name": "cheap", "sqltext": "price < 100"}
+    ]
+    own = lab.spark.catalog.currentDatabase()
+    for schema in (None, own):
+        (key,) = inspector.get_foreign_keys("sa_toy", schema=schema)
+        assert key == {
+            "name": "of_kind",
+            "constrained_columns": ["kind"],
+            "referred_schema": schema,
+            "referred_table": "sa_kind",
+            "referred_columns": ["id"],
+            "options": {},
+        }
+    computed = {c["name"]: c.get("computed") for c in inspector.get_columns("sa_toy")}
+    assert computed == {
+        **dict.fromkeys(("id", "price", "kind")),
+        "twice": {"sqltext": "price * 2", "persisted": True},
+    }
+    assert inspector.get_pk_constraint("sa_kind")["name"] == "kind_key"
+    assert inspector.get_foreign_keys("sa_kind") == []
+    again = sa.Table("sa_toy", sa.MetaData(), autoload_with=engine)
+    assert [c.name for c in again.primary_key] == ["id", "kind"]
+    assert again.c.twice.computed is not None
+    assert str(again.c.twice.computed.sqltext) == "price * 2"
+    with engine.begin() as connection:
+        connection.execute(sa.insert(again).values(id=1, price=4, kind=1))
+        assert connection.execute(sa.select(again.c.twice)).all() == [(8,)]
+    for name in ("sa_toy", "sa_kind"):
+        lab.sql(f"DROP TABLE {name}")
+
+
 class Colour(enum.Enum):
     RED = 1
     GREEN = 2

@@ -53,3 +53,32 @@ def test_functions_stay_until_they_may_be_others() -> None:
     names.forget(functions=True)
     names.functions()
     assert asked == ["SHOW FUNCTIONS", "SHOW DATABASES", "SHOW FUNCTIONS"]
+
+
+def test_constraints_and_tags_are_asked_for_once() -> None:
+    asked = []
+
+    def ask(statement: str) -> Result:
+        asked.append(statement)
+        if statement == "SHOW TAGS IN gone":
+            raise RuntimeError("no such table")
+        if statement.startswith("SHOW TAGS"):
+            columns: tuple[str, ...] = ("tag", "version")
+            rows: tuple[tuple[str, ...], ...] = (("audit", "3"), ("end", "7"))
+        else:
+            columns = ("col_name", "data_type", "comment")
+            rows = (
+                ("id", "int", ""),
+                ("# Constraints", "", ""),
+                ("cheap", "CHECK (id < 9)", ""),
+            )
+        numeric = (False,) * len(columns)
+        return Result(columns=columns, numeric=numeric, rows=rows, truncated=False)
+
+    names = CatalogNames(ask)
+    assert names.constraints("pet") == names.constraints("`PET`") == ("cheap",)
+    assert names.tags("pet") == names.tags("Pet") == ("audit", "end")
+    assert names.tags("gone") == ()
+    assert asked == ["DESCRIBE EXTENDED pet", "SHOW TAGS IN pet", "SHOW TAGS IN gone"]
+    names.forget()
+    assert names.tags("pet") == ("audit", "end")

@@ -27,6 +27,12 @@ class Names:
         }
         return own.get(table, ())
 
+    def constraints(self, table: str) -> tuple[str, ...]:
+        return {"sales": ("cheap", "Sales key")}.get(table, ())
+
+    def tags(self, table: str) -> tuple[str, ...]:
+        return {"sales": ("audit", "year_end"), "Stores": ("opened",)}.get(table, ())
+
 
 def completer(casing: str = "auto") -> StatementCompleter:
     return StatementCompleter(
@@ -78,6 +84,26 @@ def completions(marked: str, *, tab: bool = False, casing: str = "auto") -> list
         ("insert o", ["overwrite"]),
         ("explain sel", ["select"]),
         ("grant r", ["rollup"]),  # what is not known takes every keyword
+        ("alter table sales drop con", ["constraint"]),
+        ("ALTER TABLE sales DROP CONSTRAINT ", ["cheap", "`Sales key`", "IF"]),
+        ("ALTER TABLE sales DROP CONSTRAINT c", ["cheap"]),
+        ("ALTER TABLE sales DROP CONSTRAINT IF EXISTS c", ["cheap"]),
+        ("ALTER TABLE Stores DROP CONSTRAINT c", []),
+        ("ALTER TABLE sales DROP TAG a", ["audit"]),
+        ("ALTER TABLE sales DROP TAG IF EXISTS y", ["year_end"]),
+        ("ALTER TABLE sales ADD CO", ["COLUMNS", "CONSTRAINT"]),
+        ("ALTER TABLE sales ADD PRIMARY k", ["key"]),
+        ("SELECT * FROM sales VERSION AS OF '", ["audit", "year_end"]),
+        ("select * from Stores s join sales version as of 'y", ["year_end"]),
+        ("RESTORE TABLE Stores TO VERSION AS OF 'o", ["opened"]),
+        ("SELECT 'FROM sales VERSION AS OF 'y", []),
+        ("OPTIMIZE sales z", ["zorder"]),
+        ("OPTIMIZE sales ZORDER b", ["by"]),
+        ("INSERT INTO sales REPLACE w", ["where"]),
+        ("INSERT WITH SCHEMA e", ["evolution"]),
+        ("MERGE WITH s", ["schema"]),
+        ("CREATE TABLE x (a INT GENERATED al", ["always"]),
+        ("CREATE TABLE x (a INT GENERATED ALWAYS a", ["as"]),
         ("SELECT 'fr", []),
         ("SELECT 1 -- fr", []),
         ("SELECT ", []),

@@ -256,6 +256,32 @@ def test_the_cleaner_removes_directories_and_uploads(client: Client) -> None:
     assert "Uploads" not in client.store.client.list_multipart_uploads(Bucket=BUCKET)
 
 
+def test_a_table_is_replaced(client: Client) -> None:
+    client.create("t", "id INT, v STRING")
+    client.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    old = acidsql.table(client.spark, "t")
+    client.sql("CREATE OR REPLACE TABLE t AS SELECT id + 10 AS id, v FROM t")
+    assert client.sql("SELECT id, v FROM t ORDER BY id") == [(11, "a"), (12, "b")]
+    places = {name.partition("/")[0] for name in client.store.files("t")} - {"_acidsql_owner"}
+    assert places == {"delta_0000001_0000001_0000", "base_0000002"}
+    client.sql("CREATE OR REPLACE TABLE t PARTITIONED BY (p) AS SELECT v, id % 2 AS p FROM t")
+    assert client.sql("SELECT v, p FROM t ORDER BY v") == [("a", 1), ("b", 0)]
+    assert sorted(tuple(row) for row in old.collect()) == [(1, "a"), (2, "b")]
+    place = acidsql.location(client.spark, "t")
+    assert place.startswith(f"s3a://{BUCKET}/t_acidsql_")
+    del old
+    acidsql.release(client.spark)
+    client.sql("INSERT INTO t VALUES ('c', 1)")  # it deletes what is old
+    assert client.store.keys("t/") == []
+    assert client.sql("SELECT v, p FROM t ORDER BY v") == [("a", 1), ("b", 0), ("c", 1)]
+    new = client.store.files(place.rpartition("/")[2])
+    partitions = {"/".join(name.split("/")[:1]) for name in new} - {"_acidsql_owner"}
+    assert partitions == {"p=0", "p=1"}
+    assert client.sql("CHECK TABLE t FULL") == []
+    client.sql("DROP TABLE t")
+    assert client.store.keys("t") == []
+
+
 def test_files_that_are_loaded_and_an_insert_only_table(client: Client) -> None:
     client.spark.range(5).selectExpr("CAST(id AS INT) AS id").coalesce(1).write.orc(
         f"s3a://{BUCKET}/load"

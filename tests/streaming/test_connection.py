@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -33,6 +34,7 @@ from acidsql.streaming import (
     row_buffer,
 )
 from acidsql.streaming import connection as connection_module
+from acidsql.syntax.constraints import Constraint, ConstraintKind
 from tests.streaming.conftest import Shelf
 
 
@@ -267,6 +269,24 @@ def test_a_lost_transaction_ends_its_batch(shelf: Shelf, caplog: pytest.LogCaptu
         with connection.transaction():
             connection.write((2,))
     assert shelf.rows() == [(2,)]
+
+
+@pytest.mark.parametrize("committed", [0, 1])
+def test_a_check_that_comes_while_connected_stops_the_writes(shelf: Shelf, committed: int) -> None:
+    shelf.create("id int")
+    with shelf.connect(transaction_batch_size=3) as connection:
+        for number in range(committed):
+            with connection.transaction():
+                connection.write((number,))
+        table = shelf.metastore.table("default", "t")
+        small = Constraint(kind=ConstraintKind.CHECK, name="small", expression="id < 5")
+        shelf.metastore.alter_table(replace(table, constraints=(small,)))
+        with pytest.raises(AcidAnalysisError) as caught:
+            connection.begin()
+        assert _condition(caught) == "UNSUPPORTED_FEATURE.STREAMING_CHECK"
+        assert not connection.in_transaction
+    assert shelf.rows() == [(number,) for number in range(committed)]
+    assert not shelf.metastore.valid_txns().open
 
 
 def test_offsets_are_kept_with_the_rows(shelf: Shelf) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,17 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
 from acidsql.format.identifiers import folded
+from acidsql.syntax.described import Described, described
 from dbt.adapters.acidsql.connections import AcidSqlConnectionManager
+from dbt.adapters.acidsql.contracts import (
+    constraint_sql,
+    contract_of,
+    has_rules,
+    not_null_columns,
+)
+
+# End of the name of a directory that CREATE OR REPLACE TABLE has made.
+_REPLACEMENT = re.compile(r"_acidsql_\d+$")
 
 
 @dataclass
@@ -47,11 +58,11 @@ class AcidSqlAdapter(SparkAdapter):
     ConnectionManager = AcidSqlConnectionManager
     AdapterSpecificConfigs = AcidSqlConfig
     CONSTRAINT_SUPPORT = {  # noqa: RUF012 - as the base class has it
-        ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.check: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
-        ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
-        ConstraintType.primary_key: ConstraintSupport.NOT_SUPPORTED,
-        ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.unique: ConstraintSupport.NOT_ENFORCED,
+        ConstraintType.primary_key: ConstraintSupport.NOT_ENFORCED,
+        ConstraintType.foreign_key: ConstraintSupport.NOT_ENFORCED,
     }
 
     def valid_incremental_strategies(self) -> list[str]:
@@ -125,11 +136,16 @@ class AcidSqlAdapter(SparkAdapter):
         ]
 
     @available
-    def not_null_columns(self, relation: BaseRelation) -> list[str]:
-        """Return the columns of a table that may not be NULL, in lower case."""
-        described = self.execute_macro("get_columns_in_relation_raw", kwargs={"relation": relation})
-        lists = [row["data_type"] for row in described if row["col_name"] == "Not Null"]
-        return [name.strip().lower() for text in lists for name in text.split(",")]
+    def contract_constraints(self, model: Mapping[str, Any]) -> list[str]:
+        """Return the constraints of a contract as ALTER TABLE … ADD takes them, without those of
+        NOT NULL.
+        """
+        return [sql for each in contract_of(model) if (sql := constraint_sql(each)) is not None]
+
+    @available
+    def contract_not_null(self, model: Mapping[str, Any]) -> list[str]:
+        """Return the columns that a contract says are NOT NULL."""
+        return list(not_null_columns(contract_of(model)))
 
     @available
     def can_overwrite(
@@ -137,25 +153,55 @@ class AcidSqlAdapter(SparkAdapter):
         relation: BaseRelation,
         staged: BaseRelation,
         properties: Mapping[str, str],
+        constraints: Sequence[str],
+        not_null: Sequence[str],
     ) -> bool:
         """Return whether INSERT OVERWRITE can give a table the rows of a query: it has the query's
-        columns, in the same case, these properties, and neither partitions nor buckets.
+        columns, in the same case, these properties and constraints, and neither partitions nor
+        buckets.
 
         Args:
             relation: the table.
             staged: a view of the query.
-            properties: table properties that the model asks for.
+            properties: table properties that the model wants.
+            constraints: of the contract, as SQL; a table without a contract may have any.
+            not_null: columns of the contract.
         """
-        described = self.execute_macro("get_columns_in_relation_raw", kwargs={"relation": relation})
-        details = {row["col_name"] for row in described}
-        if details & {"# Partition Information", "Num Buckets"}:
+        found = self._described(relation)
+        if found.is_partitioned or "Num Buckets" in found.details:
             return False
         shown = self.execute_macro("fetch_tbl_properties", kwargs={"relation": relation})
         present = {row["key"]: row["value"] for row in shown}
         if any(present.get(key) != str(value) for key, value in properties.items()):
             return False
-        columns = self.parse_describe_extended(relation, described)
+        if (constraints or not_null) and not has_rules(found, constraints, not_null):
+            return False
+        columns = self.get_columns_in_relation(relation)
         return _signature(columns) == _signature(self.get_columns_in_relation(staged))
+
+    @available
+    def can_replace(self, relation: BaseRelation, location: str | None) -> bool:
+        """Return whether CREATE OR REPLACE TABLE can give a table other columns: it is an ACID
+        table of an embedded metastore, in its place.
+
+        Args:
+            relation: the table.
+            location: directory that the model's table has; None for where it lies.
+        """
+        shown = self.execute_macro("fetch_tbl_properties", kwargs={"relation": relation})
+        present = {row["key"]: row["value"] for row in shown}
+        if present.get("transactional", "").lower() != "true":
+            return False
+        _, answer = self.execute("set spark.acidsql.metastore", fetch=True)
+        if str(answer.rows[0]["value"]).startswith("thrift://"):
+            return False
+        if location is None:
+            return True
+        return _is_place(self._described(relation).details.get("Location", ""), location)
+
+    def _described(self, relation: BaseRelation) -> Described:
+        rows = self.execute_macro("get_columns_in_relation_raw", kwargs={"relation": relation})
+        return described((row["col_name"], row["data_type"], row["comment"]) for row in rows)
 
     @classmethod
     def _get_adapter_specific_run_info(cls, config: Any) -> dict[str, Any]:
@@ -165,3 +211,14 @@ class AcidSqlAdapter(SparkAdapter):
 
 def _signature(columns: Sequence[AcidSqlColumn]) -> list[tuple[str, str]]:
     return [(column.name, column.dtype) for column in columns]
+
+
+def _is_place(location: str, wanted: str) -> bool:
+    """Return whether a table lies in the directory that a model names, or in one beside it that a
+    replacement has made.
+    """
+    return _path(_REPLACEMENT.sub("", location)) == _path(wanted)
+
+
+def _path(location: str) -> str:
+    return re.sub("^file:/+", "/", location).rstrip("/")

@@ -23,9 +23,17 @@
     {%- call statement('stage') -%}
       {{ create_table_as(True, staged, compiled_code) }}
     {%- endcall -%}
-    {%- set columns = process_schema_changes(on_schema_change, staged, existing) -%}
-    {%- if not columns -%}
-      {%- set columns = adapter.get_columns_in_relation(existing) -%}
+    {%- set evolves = false -%}
+    {%- if on_schema_change == 'append_new_columns'
+        and strategy in ['default', 'append', 'merge', 'delete+insert'] -%}
+      {%- set changes = check_for_schema_changes(staged, existing) -%}
+      {%- set columns = changes['source_columns'] -%}
+      {%- set evolves = changes['source_not_in_target'] | length > 0 -%}
+    {%- else -%}
+      {%- set columns = process_schema_changes(on_schema_change, staged, existing) -%}
+      {%- if not columns -%}
+        {%- set columns = adapter.get_columns_in_relation(existing) -%}
+      {%- endif -%}
     {%- endif -%}
     {%- set statements = strategy_macro({
       'target_relation': target,
@@ -34,6 +42,7 @@
       'dest_columns': columns,
       'incremental_predicates':
         config.get('predicates', none) or config.get('incremental_predicates', none),
+      'evolves': evolves,
     }) -%}
     {%- do acidsql_run([statements] if statements is string else statements) -%}
     {%- do acidsql_drop_view(staged) -%}
@@ -92,14 +101,24 @@
 
 {% macro acidsql__get_incremental_append_sql(arg_dict) -%}
   {{ return(acidsql_insert(
-    arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['dest_columns']
+    arg_dict['target_relation'],
+    arg_dict['temp_relation'],
+    arg_dict['dest_columns'],
+    arg_dict.get('evolves', false),
   )) }}
 {%- endmacro %}
 
 
-{% macro acidsql_insert(target, source, dest_columns) -%}
+{#- Where columns are new, they come with the rows, in one commit. -#}
+{% macro acidsql_evolution(evolves) -%}
+  {{ 'with schema evolution ' if evolves }}
+{%- endmacro %}
+
+
+{% macro acidsql_insert(target, source, dest_columns, evolves=false) -%}
   {%- set names = dest_columns | map(attribute='quoted') | join(', ') -%}
-  insert into table {{ target }} ({{ names }}) select {{ names }} from {{ source }}
+  insert {{ acidsql_evolution(evolves) -}}
+  into table {{ target }} ({{ names }}) select {{ names }} from {{ source }}
 {%- endmacro %}
 
 
@@ -113,16 +132,29 @@
 {%- endmacro %}
 
 
+{% macro acidsql__get_incremental_merge_sql(arg_dict) -%}
+  {{ return(acidsql__get_merge_sql(
+    arg_dict['target_relation'],
+    arg_dict['temp_relation'],
+    arg_dict['unique_key'],
+    arg_dict['dest_columns'],
+    arg_dict['incremental_predicates'],
+    arg_dict.get('evolves', false),
+  )) }}
+{%- endmacro %}
+
+
 {% macro acidsql__get_merge_sql(
-  target, source, unique_key, dest_columns, incremental_predicates=none
+  target, source, unique_key, dest_columns, incremental_predicates=none, evolves=false
 ) -%}
   {%- if not unique_key -%}
-    {{ return(acidsql_insert(target, source, dest_columns)) }}
+    {{ return(acidsql_insert(target, source, dest_columns, evolves)) }}
   {%- endif -%}
   {%- set updated = get_merge_update_columns(
     config.get('merge_update_columns'), config.get('merge_exclude_columns'), dest_columns
   ) or dest_columns | map(attribute='quoted') | list -%}
-  merge into {{ target }} as DBT_INTERNAL_DEST
+  merge {{ acidsql_evolution(evolves) -}}
+  into {{ target }} as DBT_INTERNAL_DEST
   using {{ source }} as DBT_INTERNAL_SOURCE
   on {{ acidsql_matches(unique_key, incremental_predicates) }}
   when matched then update set
@@ -143,14 +175,27 @@
   inserted; keys need not be unique. One MERGE, so that a query that reads the target itself is of
   the state before both: its source has each row to insert, and each key to delete once more.
 -#}
+{% macro acidsql__get_incremental_delete_insert_sql(arg_dict) -%}
+  {{ return(acidsql__get_delete_insert_merge_sql(
+    arg_dict['target_relation'],
+    arg_dict['temp_relation'],
+    arg_dict['unique_key'],
+    arg_dict['dest_columns'],
+    arg_dict['incremental_predicates'],
+    arg_dict.get('evolves', false),
+  )) }}
+{%- endmacro %}
+
+
 {% macro acidsql__get_delete_insert_merge_sql(
-  target, source, unique_key, dest_columns, incremental_predicates
+  target, source, unique_key, dest_columns, incremental_predicates, evolves=false
 ) -%}
   {%- if not unique_key -%}
-    {{ return(acidsql_insert(target, source, dest_columns)) }}
+    {{ return(acidsql_insert(target, source, dest_columns, evolves)) }}
   {%- endif -%}
   {%- set keys = ([unique_key] if unique_key is string else unique_key) | map('lower') | list -%}
-  merge into {{ target }} as DBT_INTERNAL_DEST
+  merge {{ acidsql_evolution(evolves) -}}
+  into {{ target }} as DBT_INTERNAL_DEST
   using (
     select true as dbt_internal_new
       {%- for column in dest_columns %}, {{ column.quoted }}{% endfor %}

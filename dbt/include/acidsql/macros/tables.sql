@@ -69,23 +69,53 @@
 {%- endmacro %}
 
 
+{#- A table is made by `create table`, or takes the place of one that exists. -#}
+{% macro acidsql__create_table_as(temporary, relation, compiled_code, language='sql') -%}
+  {%- if temporary or not acidsql_is_transactional() or language != 'sql' -%}
+    {{ spark__create_table_as(temporary, relation, compiled_code, language) }}
+  {%- else -%}
+    {{ acidsql_create_table('create table', relation, compiled_code) }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro acidsql_create_table(head, relation, compiled_code) -%}
+  {%- set query = compiled_code -%}
+  {%- if config.get('contract').enforced -%}
+    {%- do get_assert_columns_equivalent(compiled_code) -%}
+    {%- set query = get_select_subquery(compiled_code) -%}
+  {%- endif -%}
+  {{ head }} {{ relation }}
+  {{ acidsql_clauses() }}
+  as
+  {{ query }}
+{%- endmacro %}
+
+
+{#- Clauses of CREATE TABLE AS SELECT that the model's configuration gives. -#}
+{% macro acidsql_clauses() -%}
+  {{ file_format_clause() }}
+  {{ tblproperties_clause() }}
+  {{ partition_cols(label='partitioned by') }}
+  {{ clustered_cols(label='clustered by') }}
+  {{ location_clause() }}
+  {{ comment_clause() }}
+{%- endmacro %}
+
+
 {#-
   Gives a model's table the rows of its query, and returns the relation.
 
-  A table that keeps its columns and properties is overwritten: one transaction, and whoever reads
-  it goes on reading the rows from before. Another one is made aside and takes the place of the old
-  one, which stays if the query fails. With location_root the old one goes first.
+  A table that keeps its columns, its properties and the constraints of its contract is overwritten.
+  Another one is replaced. Each is one transaction, and a query that began before goes on reading
+  the rows from before. With constraints, and on a Hive Metastore, a table is made aside, and takes
+  the place of the old one when its rows have met the constraints. If the query fails, or a row
+  breaks a constraint, the old table stays, unless location_root has changed.
 -#}
 {% macro acidsql_build_table(target, existing, compiled_code) -%}
-  {%- if existing is none -%}
-    {%- call statement('main') -%}
-      {{ create_table_as(False, target, compiled_code) }}
-    {%- endcall -%}
-    {%- do persist_constraints(target, model) -%}
-    {{ return(target) }}
-  {%- endif -%}
-
-  {%- if existing.is_table -%}
+  {%- set constraints = acidsql_constraints() -%}
+  {%- set not_null = acidsql_not_null() -%}
+  {%- if existing is not none and existing.is_table -%}
     {%- set staged = make_temp_relation(target).incorporate(type='view') -%}
     {%- set staged_code = compiled_code -%}
     {%- if config.get('contract').enforced -%}
@@ -95,27 +125,41 @@
     {%- call statement('stage') -%}
       {{ create_table_as(True, staged, staged_code) }}
     {%- endcall -%}
-    {%- if not config.get('location_root')
+    {%- set keeps = not config.get('location_root')
         and not config.get('partition_by')
         and not config.get('clustered_by')
-        and adapter.can_overwrite(existing, staged, acidsql_properties()) -%}
+        and adapter.can_overwrite(existing, staged, acidsql_properties(), constraints, not_null) -%}
+    {%- if keeps -%}
       {%- set columns = adapter.get_columns_in_relation(existing) -%}
       {%- call statement('main') -%}
         insert overwrite table {{ target }}
         select {{ columns | map(attribute='quoted') | join(', ') }} from {{ staged }}
       {%- endcall -%}
-      {%- do acidsql_drop_view(staged) -%}
-      {%- do persist_constraints(target, model) -%}
-      {{ return(target) }}
     {%- endif -%}
     {%- do acidsql_drop_view(staged) -%}
+    {%- if keeps -%}
+      {{ return(target) }}
+    {%- endif -%}
   {%- endif -%}
 
-  {%- if config.get('location_root') -%}
-    {%- do adapter.drop_relation(existing) -%}
+  {%- set is_plain = not constraints and not not_null -%}
+  {%- if existing is none and is_plain -%}
     {%- call statement('main') -%}
       {{ create_table_as(False, target, compiled_code) }}
     {%- endcall -%}
+  {%- elif existing is not none and existing.is_table and is_plain
+      and adapter.can_replace(existing, acidsql_location()) -%}
+    {%- call statement('main') -%}
+      {{ acidsql_create_table('create or replace table', target, compiled_code) }}
+    {%- endcall -%}
+  {%- elif config.get('location_root') -%}
+    {%- if existing is not none -%}
+      {%- do adapter.drop_relation(existing) -%}
+    {%- endif -%}
+    {%- call statement('main') -%}
+      {{ create_table_as(False, target, compiled_code) }}
+    {%- endcall -%}
+    {%- do persist_constraints(target, model) -%}
   {%- else -%}
     {%- set intermediate = make_intermediate_relation(target).incorporate(
       path={'schema': target.schema}, type='table'
@@ -124,11 +168,20 @@
     {%- call statement('main') -%}
       {{ create_table_as(False, intermediate, compiled_code) }}
     {%- endcall -%}
-    {%- do adapter.drop_relation(existing) -%}
+    {%- do persist_constraints(intermediate, model) -%}
+    {%- if existing is not none -%}
+      {%- do adapter.drop_relation(existing) -%}
+    {%- endif -%}
     {%- do adapter.rename_relation(intermediate, target) -%}
   {%- endif -%}
-  {%- do persist_constraints(target, model) -%}
   {{ return(target) }}
+{%- endmacro %}
+
+
+{#- Directory of the model's table, if the configuration says it. -#}
+{% macro acidsql_location() -%}
+  {%- set root = config.get('location_root') -%}
+  {{ return(root ~ '/' ~ model['alias'] if root else none) }}
 {%- endmacro %}
 
 
@@ -165,34 +218,30 @@
 {%- endmacro %}
 
 
-{#- NOT NULL is enforced. Of the other constraints a warning says that they are not there. -#}
-{% macro acidsql__persist_constraints(relation, model) -%}
-  {%- if config.get('contract').enforced -%}
-    {%- set enforced = adapter.not_null_columns(relation) -%}
-    {%- for constraint in model.constraints -%}
-      {%- do acidsql_constraint(relation, constraint, constraint.columns, enforced) -%}
-    {%- endfor -%}
-    {%- for name, column in model.columns.items() -%}
-      {%- for constraint in column['constraints'] -%}
-        {%- do acidsql_constraint(relation, constraint, [name], enforced) -%}
-      {%- endfor -%}
-    {%- endfor -%}
-  {%- endif -%}
+{#- Constraints of the contract as SQL, without those of NOT NULL. -#}
+{% macro acidsql_constraints() -%}
+  {{ return(adapter.contract_constraints(model) if config.get('contract').enforced else []) }}
 {%- endmacro %}
 
 
-{% macro acidsql_constraint(relation, constraint, columns, enforced) -%}
-  {%- if constraint.type != 'not_null' -%}
-    {%- do exceptions.warn(
-      relation ~ ' has no constraint of the type ' ~ constraint.type ~ ': not_null alone is enforced'
-    ) -%}
-  {%- else -%}
-    {%- for column in columns if column | lower not in enforced -%}
-      {%- call statement('not_null') -%}
-        alter table {{ relation }} alter column {{ adapter.quote(column) }} set not null
-      {%- endcall -%}
-    {%- endfor -%}
-  {%- endif -%}
+{#- Columns that the contract says are NOT NULL. -#}
+{% macro acidsql_not_null() -%}
+  {{ return(adapter.contract_not_null(model) if config.get('contract').enforced else []) }}
+{%- endmacro %}
+
+
+{#- Gives a new table the constraints of the contract, which its rows must meet. -#}
+{% macro acidsql__persist_constraints(relation, model) -%}
+  {%- for column in acidsql_not_null() -%}
+    {%- call statement('not_null') -%}
+      alter table {{ relation }} alter column {{ adapter.quote(column) }} set not null
+    {%- endcall -%}
+  {%- endfor -%}
+  {%- for constraint in acidsql_constraints() -%}
+    {%- call statement('constraint') -%}
+      alter table {{ relation }} add {{ constraint }}
+    {%- endcall -%}
+  {%- endfor -%}
 {%- endmacro %}
 
 
@@ -222,14 +271,32 @@
 {%- endmacro %}
 
 
+{#- Columns are added where the rows are. Without some, rows are written again, by one statement. -#}
 {% macro acidsql__alter_relation_add_remove_columns(relation, add_columns, remove_columns) -%}
-  {%- if remove_columns -%}
+  {%- if not remove_columns -%}
+    {%- do acidsql__create_columns(relation, add_columns or []) -%}
+    {{ return('') }}
+  {%- endif -%}
+  {%- if not adapter.can_replace(relation, acidsql_location()) -%}
     {%- do exceptions.raise_compiler_error(
       'columns of ' ~ relation ~ ' cannot be dropped ('
       ~ remove_columns | map(attribute='name') | join(', ') ~ '): run with --full-refresh'
     ) -%}
   {%- endif -%}
-  {%- do acidsql__create_columns(relation, add_columns or []) -%}
+  {%- set gone = remove_columns | map(attribute='name') | list -%}
+  {%- set values = [] -%}
+  {%- for column in adapter.get_columns_in_relation(relation) if column.name not in gone -%}
+    {%- do values.append(column.quoted) -%}
+  {%- endfor -%}
+  {%- for column in add_columns or [] -%}
+    {%- do values.append('cast(null as ' ~ column.data_type ~ ') as ' ~ adapter.quote(column.name)) -%}
+  {%- endfor -%}
+  {%- call statement('replace_columns') -%}
+    create or replace table {{ relation }}
+    {{ acidsql_clauses() }}
+    as select {{ values | join(', ') }} from {{ relation }}
+  {%- endcall -%}
+  {%- do persist_constraints(relation, model) -%}
 {%- endmacro %}
 
 

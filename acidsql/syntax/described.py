@@ -1,0 +1,86 @@
+"""Contents of the rows of DESCRIBE EXTENDED about a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acidsql.syntax.constraints import Constraint, ConstraintKind, parse_constraint
+
+_Row = tuple[str, str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """Answer of DESCRIBE EXTENDED about a table or view.
+
+    Attributes:
+        columns: name, type and comment of each.
+        details: of the table, by their names.
+        defaults: of columns, as SQL.
+        generated: expressions of generated columns, as SQL.
+        not_null: columns that are NOT NULL.
+        constraints: others, which have their names.
+        is_partitioned: whether it has partition columns.
+    """
+
+    columns: Sequence[_Row]
+    details: Mapping[str, str]
+    defaults: Mapping[str, str]
+    generated: Mapping[str, str]
+    not_null: frozenset[str]
+    constraints: Sequence[Constraint] = ()
+    is_partitioned: bool = False
+
+    def of_kind(self, kind: ConstraintKind) -> list[Constraint]:
+        """Return the constraints of a kind."""
+        return [constraint for constraint in self.constraints if constraint.kind is kind]
+
+
+def described(rows: Iterable[Sequence[Any]]) -> Described:
+    """Return what the rows of DESCRIBE EXTENDED say.
+
+    A heading begins with # and has no type; a column may begin so too, and has one.
+
+    >>> described([("id", "int", None), ("# Constraints", "", ""), ("c", "CHECK (id > 0)", "")])
+    ...     # doctest: +ELLIPSIS
+    Described(columns=[('id', 'int', None)], ..., is_partitioned=False)
+    """
+    sections: dict[str, list[_Row]] = {"": []}
+    section = ""
+    for name, kind, comment in rows:
+        if kind:
+            sections[section].append((name, kind, comment))
+        elif name.startswith("#"):
+            section = name
+            sections[section] = []
+    columns = sections[""]
+    details = {name: value for name, value, _ in sections.get("# Detailed Table Information", ())}
+    return Described(
+        columns=columns,
+        details=details,
+        defaults=_expressions(sections.get("# Column Default Values", ())),
+        generated=_expressions(sections.get("# Generated Columns", ())),
+        not_null=_listed(details.get("Not Null", ""), [name for name, _, _ in columns]),
+        constraints=[
+            replace(constraint, name=name)
+            for name, text, _ in sections.get("# Constraints", ())
+            if (constraint := parse_constraint(text)) is not None
+        ],
+        is_partitioned="# Partition Information" in sections,
+    )
+
+
+def _expressions(rows: Iterable[_Row]) -> dict[str, str]:
+    return {name: value or "" for name, _, value in rows}
+
+
+def _listed(text: str, names: Iterable[str]) -> frozenset[str]:
+    """Return which names a list has that is in their order, whatever characters are in them."""
+    found = set()
+    for name in names:
+        if text == name or text.startswith(f"{name}, "):
+            found.add(name)
+            text = text[len(name) + 2 :]
+    return frozenset(found)

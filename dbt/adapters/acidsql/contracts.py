@@ -1,0 +1,125 @@
+"""Constraints of a model's contract, as SQL, and whether a table has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from acidsql.format.identifiers import folded
+from acidsql.syntax.constraints import ConstraintKind, parse_constraint
+from acidsql.syntax.described import Described
+from acidsql.syntax.lexer import quote
+
+_KEYS = ("primary_key", "unique")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractConstraint:
+    """Constraint of a contract, at a column or at the model.
+
+    Attributes:
+        kind: as dbt has it: ``check``, ``not_null``, ``primary_key``, ``unique``, ``foreign_key``.
+        columns: that it is about.
+        name: None if it has none.
+        expression: condition of a check; of a key what follows its columns.
+        parent: table that a foreign key refers to (``to``).
+        parent_columns: the columns there (``to_columns``).
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    name: str | None = None
+    expression: str | None = None
+    parent: str | None = None
+    parent_columns: tuple[str, ...] = ()
+
+
+def contract_of(model: Mapping[str, Any]) -> Iterator[ContractConstraint]:
+    """Yield the constraints of a model as dbt has parsed it, those of the model first."""
+    for given in model["constraints"]:
+        yield _constraint(given, given["columns"])
+    for name, column in model["columns"].items():
+        for given in column["constraints"]:
+            yield _constraint(given, [name])
+
+
+def _constraint(given: Mapping[str, Any], columns: Sequence[str]) -> ContractConstraint:
+    return ContractConstraint(
+        kind=str(getattr(given["type"], "value", given["type"])),
+        columns=tuple(columns),
+        name=given.get("name"),
+        expression=given.get("expression"),
+        parent=given.get("to"),
+        parent_columns=tuple(given.get("to_columns") or ()),
+    )
+
+
+def not_null_columns(contract: Iterator[ContractConstraint]) -> Iterator[str]:
+    """Yield the columns that are NOT NULL, each once."""
+    seen = set()
+    for constraint in contract:
+        for column in constraint.columns if constraint.kind == "not_null" else ():
+            if folded(column) not in seen:
+                seen.add(folded(column))
+                yield column
+
+
+def constraint_sql(constraint: ContractConstraint) -> str | None:
+    """Return a constraint as ALTER TABLE … ADD takes it; None of NOT NULL, which is no such one.
+
+    Raises:
+        DbtRuntimeError: acidsql has no such constraint.
+    """
+    if constraint.kind == "not_null":
+        return None
+    name = f"constraint {quote(constraint.name)} " if constraint.name else ""
+    columns = _list(constraint.columns)
+    expression = constraint.expression or ""
+    if constraint.kind == "check" and expression:
+        return f"{name}check ({expression})"
+    if constraint.kind in _KEYS:
+        return f"{name}{constraint.kind.replace('_', ' ')} ({columns}) {expression}".rstrip()
+    if constraint.kind == "foreign_key" and constraint.parent:
+        parent = f"{constraint.parent} ({_list(constraint.parent_columns)})"
+        return f"{name}foreign key ({columns}) references {parent} {expression}".rstrip()
+    if constraint.kind == "foreign_key" and expression:
+        return f"{name}foreign key ({columns}) references {expression}"
+    raise DbtRuntimeError(
+        f"acidsql has no constraint of type {constraint.kind} with expression {expression!r}: "
+        "remove it, or give check an expression and foreign_key `to` and `to_columns`"
+    )
+
+
+def has_rules(found: Described, constraints: Sequence[str], not_null: Sequence[str]) -> bool:
+    """Return whether a table has these constraints, and no others.
+
+    Args:
+        found: the table.
+        constraints: as SQL, as ``constraint_sql`` returns them.
+        not_null: columns.
+    """
+    wanted = [_comparable(text) for text in constraints]
+    present = [_comparable(one.definition) for one in found.constraints]
+    return (
+        None not in wanted
+        and sorted(map(str, wanted)) == sorted(map(str, present))
+        and set(map(folded, not_null)) == set(map(folded, found.not_null))
+    )
+
+
+def _comparable(text: str) -> str | None:
+    """Return a text that is the same for constraints that mean the same; None if it is none."""
+    parsed = parse_constraint(text)
+    if parsed is None:
+        return None
+    if parsed.kind is ConstraintKind.FOREIGN_KEY:
+        parsed = replace(parsed, parent=parsed.parent[-1:])
+    definition = replace(parsed, name="").definition
+    return definition if parsed.kind is ConstraintKind.CHECK else definition.lower()
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(quote, names))
