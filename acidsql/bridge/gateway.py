@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 
 from py4j.java_gateway import JavaObject as GatewayObject
+from py4j.java_gateway import PythonProxyPool
 from py4j.protocol import Py4JJavaError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
@@ -62,6 +63,16 @@ def start_callbacks(spark: SparkSession) -> None:
             _start_server(spark)
 
 
+def distinguish_names(pool: PythonProxyPool) -> None:
+    """Have the JVM know this process's objects by names that no other process at it uses.
+
+    py4j counts from 0 in each process. When the JVM collects what a process that has ended gave it,
+    it reports the name to the process that it calls now, which would lose its own object.
+    """
+    with pool.lock:
+        pool.next_id = max(pool.next_id, secrets.randbelow(1 << 53))
+
+
 def _start_server(spark: SparkSession) -> None:
     """Start a server that asks for a new token, in place of the one that there is, if any; the
     caller holds the mutex.
@@ -72,6 +83,7 @@ def _start_server(spark: SparkSession) -> None:
         gateway._callback_server = None
     token = secrets.token_hex(32)
     gateway.python_parameters.auth_token = token
+    distinguish_names(gateway.gateway_property.pool)
     ensure_callback_server_started(gateway)
     try:
         new_object(spark, _SOURCE, "NamedCaller", [gateway_server(spark), token])

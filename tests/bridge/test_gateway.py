@@ -7,9 +7,15 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from py4j.java_gateway import PythonProxyPool
 from pyspark.java_gateway import ensure_callback_server_started
 
-from acidsql.bridge.gateway import callback_client, gateway_server, send_answers_at_once
+from acidsql.bridge.gateway import (
+    callback_client,
+    distinguish_names,
+    gateway_server,
+    send_answers_at_once,
+)
 from acidsql.bridge.jvm import jvm_class
 
 if TYPE_CHECKING:
@@ -38,6 +44,17 @@ def test_no_connection_waits_before_the_end_of_an_answer(spark: SparkSession) ->
     finally:
         done.set()
         other.join()
+
+
+def test_processes_at_one_jvm_name_their_objects_differently() -> None:
+    names = set()
+    for _ in range(2):
+        pool = PythonProxyPool()
+        distinguish_names(pool)
+        names |= {pool.put(object()), pool.put(object())}
+    assert len(names) == 4
+    distinguish_names(pool)
+    assert pool.put(object()) not in names
 
 
 def test_python_answers_the_jvm_alone(spark: SparkSession) -> None:
