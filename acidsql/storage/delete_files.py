@@ -210,7 +210,7 @@ _ARROW_TYPES = {
 def _arrow_type(data_type: DataType) -> pa.DataType:
     """Return the type of Arrow that becomes the ORC type that Spark's writer uses for a type."""
     # Imported here because programs without Spark read delete files.
-    from acidsql.bridge.instants import InstantType  # noqa: PLC0415
+    from acidsql.bridge import InstantType  # noqa: PLC0415
 
     if isinstance(data_type, StructType):
         fields: list[StructField] = data_type.fields

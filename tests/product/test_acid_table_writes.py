@@ -195,7 +195,7 @@ def test_a_table_is_joined_with_dataframes(lab: Lab) -> None:
 
 
 def test_constraints_and_generated_columns(lab: Lab) -> None:
-    builder = AcidTable.create(lab.spark).tableName("toys").addColumn("id", "INT")
+    builder = AcidTable.create(lab.spark).tableName("toys_of_a_builder").addColumn("id", "INT")
     toys = builder.addColumn("twice", "INT", generatedAlwaysAs="id * 2").execute()
     toys.addConstraint("small one", F.col("id") < 5)
     one = lab.spark.sql("SELECT 3 AS id")
@@ -215,4 +215,4 @@ def test_constraints_and_generated_columns(lab: Lab) -> None:
     with pytest.raises(PySparkException):
         toys.append(more)
     assert toys.append(more, merge_schema=True).collect() == [(1, 1)]
-    assert lab.rows("toys", "id, twice, note") == [(3, 6, None), (7, 14, "x")]
+    assert lab.rows("toys_of_a_builder", "id, twice, note") == [(3, 6, None), (7, 14, "x")]

@@ -246,17 +246,17 @@ def test_a_write_is_one_transaction(registered: Lab) -> None:
 
 def test_no_row_breaks_a_check(registered: Lab) -> None:
     lab = registered
-    lab.sql("CREATE TABLE toys (id INT CHECK (id < 5)) USING acidsql")
-    lab.sql("INSERT INTO toys VALUES (1)")
-    name = f"{lab.spark.catalog.currentDatabase()}.toys"
+    lab.sql("CREATE TABLE checked_source (id INT CHECK (id < 5)) USING acidsql")
+    lab.sql("INSERT INTO checked_source VALUES (1)")
+    name = f"{lab.spark.catalog.currentDatabase()}.checked_source"
     rows = lab.spark.sql("SELECT 7 AS id")
     with pytest.raises(PySparkException, match="UNSUPPORTED_FEATURE.STREAMING_CHECK"):
         rows.write.format("acidsql").mode("append").save(name)
-    lab.sql("CREATE TABLE plain (id INT) USING acidsql")
-    plain = name.replace("toys", "plain")
+    lab.sql("CREATE TABLE plain_source (id INT) USING acidsql")
+    plain = name.replace("checked", "plain")
     with pytest.raises(PySparkException, match="UNSUPPORTED_FEATURE.WRITE_OPTION"):
         rows.write.format("acidsql").option("mergeSchema", "true").mode("append").save(plain)
-    assert lab.rows("toys") == [(1,)]
+    assert lab.rows("checked_source") == [(1,)]
     assert lab.rows("plain") == []
     assert not list(lab.root("toys").glob(f"{STAGING}*"))
 
