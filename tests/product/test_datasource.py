@@ -257,8 +257,8 @@ def test_no_row_breaks_a_check(registered: Lab) -> None:
     with pytest.raises(PySparkException, match="UNSUPPORTED_FEATURE.WRITE_OPTION"):
         rows.write.format("acidsql").option("mergeSchema", "true").mode("append").save(plain)
     assert lab.rows("checked_source") == [(1,)]
-    assert lab.rows("plain") == []
-    assert not list(lab.root("toys").glob(f"{STAGING}*"))
+    assert lab.rows("plain_source") == []
+    assert not list(lab.root("checked_source").glob(f"{STAGING}*"))
 
 
 @pytest.mark.repeated
