@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from acidsql.commands import result
 from acidsql.commands.adopt_table import check_location
 from acidsql.commands.definitions import check_columns, check_local_times, with_codec
-from acidsql.commands.load import check_files, refuse_checks
+from acidsql.commands.load import check_files, refuse_checks, write_rows_of
 from acidsql.commands.new_table import check_empty, filling, new_table_name
 from acidsql.commands.partitions import full_values
 from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
     """Run IMPORT TABLE; return one row of counts.
 
-    The files become a delta as they are, as those of LOAD DATA do.
+    The files become a delta as they are, as those of LOAD DATA do. The rows of a bucketed table are
+    written again, each to its bucket.
     """
     if statement.external:
         raise AcidAnalysisError(
@@ -72,8 +73,14 @@ def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
         else write_transaction(session, insert_intent(table, source))
     )
     with writing as write:
-        for values, files in places:
-            _place(write, values, files)
+        # Which bucket a row has, is not taken from the name of a file: that of an archive of Hive's
+        # may be the number of a task.
+        if table.num_buckets and rows:
+            sizes = {values: _sizes(session, files) for values, files in places}
+            write_rows_of(write, sizes)
+        else:
+            for values, files in places:
+                _place(write, values, files)
         counts = WriteCounts(inserted=rows, files=sum(len(files) for _, files in places))
         write.commit([(Operation.INSERT, list(wanted))], counts)
     return result.counts(session.spark, affected=rows, inserted=rows)
@@ -252,9 +259,13 @@ def _place(write: TableWrite, values: tuple[str, ...], files: Sequence[str]) -> 
     """Copy the files of a partition into a delta."""
     if not files:
         return
-    session, table, write_id = write.session, write.table, write.write_id
+    session, write_id = write.session, write.write_id
     with write.placing(values, delta_name(write_id, write_id, 0)) as staged:
         for i, file in enumerate(files):
-            # The number in the name of a file is the bucket of its rows.
-            kept = file.rpartition("/")[2] if table.num_buckets else original_file_name(i)
-            session.files.copy(file, child(staged, kept))
+            session.files.copy(file, child(staged, original_file_name(i)))
+
+
+def _sizes(session: AcidSession, files: Sequence[str]) -> dict[str, int]:
+    """Return the bytes of files by their paths."""
+    versions = {file: session.files.version(file) for file in files}
+    return {file: version.size for file, version in versions.items() if version is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType, TimestampNTZType
 
 from acidsql.commands import result
-from acidsql.commands.events import write_schema_of
+from acidsql.commands.events import WriteResult, write_schema_of
 from acidsql.commands.insert import insert_counts, publish_empty, write_query
 from acidsql.commands.partitions import full_values
 from acidsql.commands.protect_acid_tables import owner_of
@@ -94,17 +94,36 @@ def _load_rows(
         sources: the files, as they were before they are read.
         values: of the partition.
     """
+    session = transaction.session
+    files = {path: version.size for path, version in sources if version is not None}
+    outcome = write_rows_of(transaction, {values: files})
+    overwrite = transaction.intent.overwrite
+    changes = publish_empty(transaction, outcome, {values} if overwrite else set())
+    inserted = outcome.events(deletes=False)
+    transaction.commit(changes, insert_counts(inserted, overwrite=overwrite))
+    return result.nothing(session.spark)
+
+
+def write_rows_of(
+    transaction: TableWrite, places: Mapping[tuple[str, ...], Mapping[str, int]]
+) -> WriteResult:
+    """Write the rows of plain ORC files, and publish them.
+
+    Args:
+        transaction: of the statement.
+        places: bytes of the files of each partition by their paths, by its values.
+    """
     session, table = transaction.session, transaction.table
     files = [
         DataFile(
             kind=FileKind.PLAIN,
             path=path,
-            length=version.size,
+            length=size,
             columns=len(table.columns),
-            ordinal=0,
+            ordinal=ordinal,
         )
-        for path, version in sources
-        if version is not None
+        for ordinal, sizes in enumerate(places.values())
+        for path, size in sizes.items()
     ]
     size = sum(file.length for file in files)
     zone, statistics = session.time_zone, (max(1, size), -1)
@@ -114,17 +133,13 @@ def _load_rows(
     )
     read = replace(table, columns=columns)
     relation, _ = file_relation(
-        session.spark, read, [values], files, Reading(), zone=zone, statistics=statistics
+        session.spark, read, list(places), files, Reading(), zone=zone, statistics=statistics
     )
     rows = projected(session.spark, read, relation).frame()
     every = [quote(column.name) for column in (*table.columns, *table.partition_columns)]
     shape = write_schema_of(session, table, transaction)
-    outcome = write_query(transaction, shape, rows.select(*every), values)
-    overwrite = transaction.intent.overwrite
-    changes = publish_empty(transaction, outcome, {values} if overwrite else set())
-    inserted = outcome.events(deletes=False)
-    transaction.commit(changes, insert_counts(inserted, overwrite=overwrite))
-    return result.nothing(session.spark)
+    static = next(iter(places)) if len(places) == 1 else None
+    return write_query(transaction, shape, rows.select(*every), static)
 
 
 def has_checks(table: Table) -> list[str]:
@@ -213,6 +228,10 @@ def check_files(session: AcidSession, table: Table, sources: Sequence[str]) -> i
 
     Returns:
         The number of rows in ORC files; None of others.
+
+    Raises:
+        AcidAnalysisError: NOT_NULL_CONSTRAINT_VIOLATION, by the statistics of an ORC file.
+        FormatError: LOAD_DATA_ACID_FILE, LOAD_DATA_SCHEMA_MISMATCH, and those of ``read_tail``.
     """
     if table.file_format is FileFormat.TEXT:
         return None
@@ -228,9 +247,32 @@ def check_files(session: AcidSession, table: Table, sources: Sequence[str]) -> i
         if first is None or tail.types != first.types:
             found = session.spark.read.format("orc").load(source).schema
             _check_columns(session, table, source, found)
+        _check_no_nulls(table, source, tail)
         first = first or tail
         rows += tail.rows
     return rows
+
+
+def _check_no_nulls(table: Table, source: str, tail: OrcTail) -> None:
+    """Refuse a file with NULL in a column that is NOT NULL, which an UPDATE would read as a value.
+
+    A column with values of its own, identity, generated or from before it was added, may lack.
+    """
+    fields = tail.struct_fields()
+    for position, column in enumerate(table.columns):
+        own = column.identity is not None or column.generated is not None
+        if column.nullable or own:
+            continue
+        if position < len(fields):
+            values = tail.values_of(fields[position][1])
+        else:
+            values = 0 if column.initial is None else None
+        if values is not None and values < tail.rows:
+            raise AcidAnalysisError(
+                "NOT_NULL_CONSTRAINT_VIOLATION",
+                f"{source} has NULL in the column {column.name} of {table.full_name}, which is "
+                "NOT NULL: read it with Spark and INSERT INTO the table, with COALESCE",
+            )
 
 
 def _orc_tail(session: AcidSession, source: str) -> OrcTail:

@@ -144,6 +144,13 @@ class OrcTail:
             return None
         return _int_stats(self.file_statistics[column_id])
 
+    def values_of(self, column_id: int) -> int | None:
+        """Return the number of values of a column that are not NULL; None if it was not kept."""
+        if column_id >= len(self.file_statistics):
+            return None
+        fields = read_fields(self.file_statistics[column_id])
+        return next((integer(field) for field in fields if field.number == _VALUES), None)
+
     def stripe_int_stats(self, column_id: int) -> tuple[IntStats | None, ...]:
         """Return the statistics of an integer column for each stripe, ``None`` where not kept."""
         if not self.stripe_statistics:

@@ -114,7 +114,7 @@ def test_archives_are_read_both_ways(
 def test_archives_of_bucketed_tables_are_read_both_ways(
     ours: Ours, hive: Hive, t: str, tmp_path: Path, partitioned: bool
 ) -> None:
-    """Each file has the number of its bucket, by which both sides find rows."""
+    """Each row is in the file of its bucket, by which both sides find it."""
     clause = "PARTITIONED BY (p STRING) " if partitioned else ""
     clause += "CLUSTERED BY (v, id) INTO 3 BUCKETS"
     hive.run(f"CREATE TABLE {t} ({_COLUMNS}) {clause} {_PROPERTIES}")
@@ -129,12 +129,11 @@ def test_archives_of_bucketed_tables_are_read_both_ways(
     hive.run(f"EXPORT TABLE {t} TO '{tmp_path}/theirs'")
     hive.run(f"IMPORT TABLE {t}_in_hive FROM '{tmp_path}/ours'")
     ours.sql(f"IMPORT TABLE {t}_here FROM '{tmp_path}/theirs'")
-    # Hive's EXPORT puts rows into files by another hash code than its table's.
-    assert ours.rows(f"{t}_here") == rows
-    table = f"{t}_in_hive"
-    assert ours.rows(table) == rows
-    checked = ours.sql(f"CHECK TABLE {table} FULL")
-    assert [problem for problem in checked if problem[1] != "info"] == []
+    # The number of a file of Hive's EXPORT need not be that of a bucket.
+    for table in (f"{t}_here", f"{t}_in_hive"):
+        assert ours.rows(table) == rows
+        checked = ours.sql(f"CHECK TABLE {table} FULL")
+        assert [problem for problem in checked if problem[1] != "info"] == []
     hive.run(f"UPDATE {table} SET c = 'h' WHERE id = 1")
     ours.sql(f"UPDATE {table} SET c = 'o' WHERE id = 2")
     ours.sql(f"INSERT INTO {table} SELECT * FROM {t} WHERE id = 4")

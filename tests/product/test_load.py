@@ -156,6 +156,23 @@ def test_what_is_refused_leaves_files_and_table(lab: Lab, tmp_path: Path) -> Non
     assert sorted(tmp_path.rglob("*")) == tree
 
 
+@pytest.mark.parametrize("clustered", ["", "(id) INTO 2 BUCKETS"])
+def test_nulls_in_a_column_that_is_not_null_are_refused(
+    lab: Lab, tmp_path: Path, clustered: str
+) -> None:
+    t = lab.create("id int NOT NULL, s string, n int NOT NULL", clustered=clustered)
+    orc(lab, tmp_path / "null", "(1, 'x', 2), (CAST(NULL AS INT), 'y', 3)", columns="id, s, n")
+    orc(lab, tmp_path / "lacking", "(1, 'x')")
+    orc(lab, tmp_path / "good", "(1, CAST(NULL AS STRING), 2)", columns="id, s, n")
+    before = lab.state(t)
+    for place in ("null", "lacking"):
+        text = f"LOAD DATA INPATH '{tmp_path}/{place}' INTO TABLE {t}"
+        assert condition(lab, text) == "NOT_NULL_CONSTRAINT_VIOLATION"
+    assert lab.state(t) == before
+    lab.sql(f"LOAD DATA INPATH '{tmp_path}/good' INTO TABLE {t}")
+    assert lab.rows(t) == [(1, None, 2)]
+
+
 def test_files_of_an_acid_table_are_not_moved_into_another_one(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     lab.sql("CREATE TABLE loaded_plain (id int) USING orc")
