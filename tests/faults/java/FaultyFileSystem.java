@@ -68,6 +68,15 @@ public class FaultyFileSystem extends RawLocalFileSystem {
     }
 
     @Override
+    public FSDataOutputStream create(
+            Path path, boolean overwrite, int buffer, short replication, long block,
+            Progressable progress) throws IOException {
+        pass("create", false); // ORC's writer comes this way, past the method above
+        return passing(
+                super.create(path, overwrite, buffer, replication, block, progress), "create");
+    }
+
+    @Override
     public FSDataOutputStream append(Path path, int buffer, Progressable progress)
             throws IOException {
         pass("append", false);
