@@ -316,7 +316,7 @@ class Forked:
         with suppress(BrokenPipeError):  # the signal came so late
             os.write(self._into_child, b"\n")
         answer = self._answer()
-        return None if answer is None else answer["error"]
+        return None if answer is None else answer.get("wrong") or answer["error"]
 
     def close(self) -> None:
         """End the process, unless that was done before."""
