@@ -242,6 +242,19 @@ def page(name: str) -> str:
     return f"{_PAGES}/{name}.md"
 
 
+def condition_page(condition: str) -> str:
+    """Return the address of what the documentation says about a condition.
+
+    >>> condition_page("INVALID_DEFAULT_VALUE.TOO_LONG").rpartition("/")[2]
+    'conditions.md#invalid_default_valuetoo_long'
+    >>> condition_page("UNSUPPORTED_FEATURE.SORTED_BY").rpartition("/")[2]
+    'limits.md#refused-statements'
+    """
+    if condition.startswith("UNSUPPORTED_FEATURE."):
+        return f"{page('limits')}#refused-statements"
+    return f"{page('reference/conditions')}#{condition.lower().replace('.', '')}"
+
+
 def condition_of(error: PySparkException) -> str | None:
     """Return the condition name of an error of PySpark's, in every release."""
     name = "getCondition" if hasattr(error, "getCondition") else "getErrorClass"

@@ -1,4 +1,4 @@
-"""Hints on errors: the name that was probably meant."""
+"""Hints on errors: the name that was probably meant, and where the documentation is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from difflib import get_close_matches
 
 from pyspark.errors import PySparkException
 
+from acidsql.errors import condition_of, condition_page
 from acidsql.repl.named_tables import plain
+from acidsql.sqlstates import SQLSTATES
 
 _CATALOG = "spark_catalog."
 
@@ -20,7 +22,7 @@ def table_hint(error: Exception, tables: Callable[[str | None], Iterable[str]]) 
         error: of a statement.
         tables: returns the names of a database's tables, or of the current one's.
     """
-    if not isinstance(error, PySparkException) or _condition(error) != "TABLE_OR_VIEW_NOT_FOUND":
+    if not isinstance(error, PySparkException) or condition_of(error) != "TABLE_OR_VIEW_NOT_FOUND":
         return None
     parameters = error.getMessageParameters() or {}
     wanted = plain(str(parameters.get("relationName", ""))).removeprefix(_CATALOG)
@@ -30,8 +32,12 @@ def table_hint(error: Exception, tables: Callable[[str | None], Iterable[str]]) 
     return f"hint: is it {database}{dot}{found[near[0]]}?" if near else None
 
 
-def _condition(error: PySparkException) -> str | None:
-    # PySpark 3.5 knows the older name alone.
-    getter = getattr(error, "getCondition", None) or error.getErrorClass
-    found = getter()
-    return None if found is None else str(found)
+def page_hint(error: Exception) -> str | None:
+    """Return where the documentation explains an error; None if it does not.
+
+    Some of the conditions are Spark's, and Spark raises them too.
+    """
+    condition = condition_of(error) if isinstance(error, PySparkException) else None
+    if condition is None or condition.partition(".")[0] not in SQLSTATES:
+        return None
+    return f"see {condition_page(condition)}"

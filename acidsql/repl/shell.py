@@ -16,7 +16,7 @@ from acidsql.repl.answers import concise
 from acidsql.repl.catalog_names import CatalogNames
 from acidsql.repl.destructive import warning_of
 from acidsql.repl.export import Export
-from acidsql.repl.hints import table_hint
+from acidsql.repl.hints import page_hint, table_hint
 from acidsql.repl.machine_formats import MACHINE_FORMATS
 from acidsql.repl.output import Output
 from acidsql.repl.printer import SCREEN_FORMATS, error_text, shown_text
@@ -253,6 +253,9 @@ class Shell:
         hint = table_hint(outcome.error, self.names.tables)
         if hint is not None:
             sys.stderr.write(f"{hint}\n")
+        see = page_hint(outcome.error) if sys.stderr.isatty() else None
+        if see is not None:
+            sys.stderr.write(f"{see}\n")
         if self.settings.tracebacks:
             sys.stderr.write("".join(traceback.format_exception(outcome.error)))
         return Ending.CANCELLED if outcome.interrupted else Ending.FAILED

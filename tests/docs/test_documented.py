@@ -16,6 +16,7 @@ import pytest
 
 from acidsql.bridge.spark_versions import TRIED
 from acidsql.checking.problems import KINDS
+from acidsql.errors import condition_page
 from acidsql.repl import main as shell
 from acidsql.repl.commands import COMMANDS
 from acidsql.repl.config import Config, config_text
@@ -225,6 +226,15 @@ def test_section_of_a_condition_has_cause_example_and_remedy(name: str) -> None:
     beginning = rf"SQLSTATE {state}\. " if state else ""
     form = rf"\n\n{beginning}[^\n]+\.\n\n- Example: .+\n- What to do: .+\n+"
     assert re.fullmatch(form, sections()[name])
+
+
+def test_the_shell_links_to_the_sections() -> None:
+    def anchor(heading: str) -> str:  # as GitHub makes it
+        return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+    named = [name for name in sections() if not name.endswith("*")]
+    assert [condition_page(name).partition("#")[2] for name in named] == list(map(anchor, named))
+    assert "\n## Refused statements\n" in _LIMITS
 
 
 # Those of errors that know their condition, and are made with a place.

@@ -278,6 +278,10 @@ def test_interactive_shell(tmp_path: Path, configuration: Path) -> None:
         shell.send("2 AS answer;\r")
         shell.expect("42 [|]")
         shell.expect("1 row")
+        # an error, and where to read on
+        shell.send("INSERT INTO nothing VALUES (1);\r")
+        shell.expect("TABLE_OR_VIEW_NOT_FOUND")
+        shell.expect("see https://.*#table_or_view_not_found")
         # a table, and its name completed
         shell.send(f"{_CREATE}; SELECT 'cre' || 'ated';\r")
         shell.expect("created")
