@@ -46,7 +46,7 @@ def run_again_after_conflicts(
 ) -> Answer:
     """Run a statement; if it loses a conflict, run it again as a whole, on a new snapshot.
 
-    The loser has been rolled back, so nobody has seen what it computed. It is run again up to
+    The loser has been rolled back, so no reader has seen what it computed. It is run again up to
     ``spark.acidsql.retries`` times, after a random pause whose upper bound doubles, and when it is
     its turn among the statements of this process that have lost on the same table. Other errors,
     such as an unknown outcome of the commit, end it. So does any error within a transaction of
