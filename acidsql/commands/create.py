@@ -66,7 +66,7 @@ _FORMATS = {
 }
 
 
-# Properties that say of which kind a table is.
+# Properties that determine the kind of a table.
 _KINDS = ("transactional", "transactional_properties")
 
 
@@ -76,7 +76,7 @@ def create_table(
     """Run CREATE TABLE, also AS SELECT.
 
     Args:
-        of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
+        of_frame: whether the statement was made from a DataFrame; its text is then not recorded.
     """
     refuse_in_transaction(session, "CREATE TABLE")
     if statement.query is not None:

@@ -44,7 +44,7 @@ def create_or_replace(
     """Run CREATE TABLE, CREATE OR REPLACE TABLE or REPLACE TABLE, also AS SELECT.
 
     Args:
-        of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
+        of_frame: whether the statement was made from a DataFrame; its text is then not recorded.
 
     Raises:
         AcidAnalysisError: EXPECT_TABLE_NOT_VIEW; UNSUPPORTED_FEATURE.REPLACE_LOCATION,
