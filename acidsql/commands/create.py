@@ -401,8 +401,10 @@ def _buckets(
 def defined_by_query(
     session: AcidSession, snapshot: StatementSnapshot, statement: CreateTable
 ) -> tuple[Table, DataFrame] | None:
-    """Return the table that CREATE TABLE … AS SELECT creates, and its rows, whose columns are in
-    the table's order; None if there is one, and the statement has IF NOT EXISTS.
+    """Return the table that CREATE TABLE … AS SELECT creates, and its rows.
+
+    The columns of the rows are in the order of the table. The result is None if the table exists
+    already and the statement has IF NOT EXISTS.
     """
     name = _new_name(session, statement)
     if name is None:

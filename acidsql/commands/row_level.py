@@ -346,7 +346,7 @@ def merge_sides(shape: WriteSchema, pieces: bridge.MergePlan) -> Sides:
 
 
 def _joined(pieces: bridge.MergePlan, sides: Sides) -> DataFrame:
-    """Join target and source where the clauses need both; nothing is executed."""
+    """Join target and source by the join type that the clauses need; nothing is executed."""
     return bridge.merge_join(sides.target.sparkSession, pieces, sides.target, sides.source)
 
 

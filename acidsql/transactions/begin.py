@@ -46,9 +46,9 @@ def begin(
     """Get the locks, write ids and snapshot of a statement; the block commits it.
 
     It is one of the transaction of several statements that the thread has begun, or a transaction
-    of its own. If that had to wait for locks, it is aborted and another one opened: an UPDATE or
-    DELETE by the transactions that it waited for would make its commit a conflict. With exclusive
-    locks that is necessary only on Hive 3.1.
+    of its own. If the latter had to wait for locks, it is aborted and another one is opened. An
+    UPDATE or DELETE by the transactions that it waited for would make its commit a conflict. With
+    exclusive locks that is necessary only on Hive 3.1.
 
     Args:
         session: the session.
