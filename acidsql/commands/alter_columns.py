@@ -434,7 +434,7 @@ def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Co
 
 
 def _becomes_instant(before: DataType, after: DataType) -> bool:
-    """Return whether a TIMESTAMP that stays would be one of which files have the instant."""
+    """Return whether a TIMESTAMP that stays would become one whose files contain the instant."""
     if isinstance(before, StructType):
         pairs = zip(before.fields, after.fields, strict=False)
         return any(_becomes_instant(o.dataType, n.dataType) for o, n in pairs)

@@ -72,7 +72,7 @@ def _new_partition(transaction: TableWrite, values: Values, placed: PlacedPartit
 
 
 def default_location(table: Table, values: Values) -> str:
-    """Return the directory in which a partition lies if it has no LOCATION.
+    """Return the directory of a partition that has no LOCATION.
 
     Raises:
         AcidAnalysisError: INVALID_PARTITION_NAME, as ``partition_directory``.

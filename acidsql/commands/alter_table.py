@@ -61,8 +61,10 @@ def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable
 
 
 def _location(session: AcidSession, old: Table, database: str, name: str) -> str:
-    """Return the directory of a renamed table: it moves if it is in its default place, and not on
-    an object store, where a move copies every file and is no single step.
+    """Return the directory of a renamed table.
+
+    It moves if it is in its default place, and not on an object store. There a move would copy
+    every file, and would not be a single step.
 
     Raises:
         FormatError: PATH_ALREADY_EXISTS.

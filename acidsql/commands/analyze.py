@@ -197,7 +197,7 @@ def _rows(
     """Measure the rows of each partition, and of the whole table (None).
 
     Partitions that are spelled in different ways, such as ``p=1`` and ``p=01``, have the same
-    typed values; each of them is scanned alone.
+    typed values. So each of them is scanned separately.
     """
     table = scan.table
     if not table.partition_columns:

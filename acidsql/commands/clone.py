@@ -121,7 +121,7 @@ def _check_new_properties(source: Table, properties: Mapping[str, str]) -> None:
 
 
 def _version(session: AcidSession, source: Table, as_of: VersionSpec | None) -> Table:
-    """Return the table that is copied, with the moment as of which it is read."""
+    """Return the table that is copied, with the moment whose version is read."""
     if as_of is None:
         return source
     if as_of.timestamp is not None:

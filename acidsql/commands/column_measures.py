@@ -40,10 +40,10 @@ def texts(columns: Sequence[StructField]) -> Iterator[tuple[str, str]]:
 def statistics_of(
     columns: Sequence[StructField], measured: Mapping[str, Any]
 ) -> tuple[ColumnStatistics, ...]:
-    """Make the statistics of columns of the values of their measures.
+    """Make the statistics of columns from the values of their measures.
 
     Args:
-        measured: by name; of no rows, their number alone.
+        measured: values by name. If there are no rows, it contains only their number.
     """
     return tuple(_of_column(field, i, measured) for i, field in enumerate(columns))
 

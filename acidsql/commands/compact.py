@@ -132,7 +132,7 @@ def _check_can_move(table: Table) -> None:
 
 
 def vacuum(session: AcidSession, table: Table, statement: Vacuum) -> DataFrame:
-    """Run VACUUM: remove the directories of a table that nobody needs.
+    """Run VACUUM: remove the directories of a table that no reader needs.
 
     Returns:
         Their paths.
@@ -148,7 +148,7 @@ def vacuum(session: AcidSession, table: Table, statement: Vacuum) -> DataFrame:
 
 
 def abort_compactions(session: AcidSession, statement: AbortCompactions) -> DataFrame:
-    """Run ABORT COMPACTIONS: take entries from the queue that nobody has begun.
+    """Run ABORT COMPACTIONS: take entries that no worker has begun from the queue.
 
     Returns:
         A row for each id: whether it was aborted, and why not.
@@ -255,8 +255,8 @@ def _compact_one(
         entry = metastore.request_compaction(
             table.database, table.name, partition, kind, name, options
         )
-        # One that was refused because of an entry that nobody works at does that: whoever
-        # requested it may have ended.
+        # If the request was refused because of an entry that no worker has taken, this takes that
+        # entry: the process that requested it may have ended.
         taken = metastore.next_compaction(name, entry.compaction_id)
         if taken is not None:
             try:

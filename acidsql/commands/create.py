@@ -66,7 +66,7 @@ _FORMATS = {
 }
 
 
-# Properties that say of which kind a table is.
+# Properties that determine the kind of a table.
 _KINDS = ("transactional", "transactional_properties")
 
 
@@ -76,7 +76,7 @@ def create_table(
     """Run CREATE TABLE, also AS SELECT.
 
     Args:
-        of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
+        of_frame: whether the statement was made from a DataFrame; its text is then not recorded.
     """
     refuse_in_transaction(session, "CREATE TABLE")
     if statement.query is not None:
@@ -401,8 +401,10 @@ def _buckets(
 def defined_by_query(
     session: AcidSession, snapshot: StatementSnapshot, statement: CreateTable
 ) -> tuple[Table, DataFrame] | None:
-    """Return the table that CREATE TABLE … AS SELECT creates, and its rows, whose columns are in
-    the table's order; None if there is one, and the statement has IF NOT EXISTS.
+    """Return the table that CREATE TABLE … AS SELECT creates, and its rows.
+
+    The columns of the rows are in the order of the table. The result is None if the table exists
+    already and the statement has IF NOT EXISTS.
     """
     name = _new_name(session, statement)
     if name is None:

@@ -269,7 +269,7 @@ def alter_view_as(session: AcidSession, statement: AlterViewAs) -> DataFrame | N
 
 
 def _view_columns(session: AcidSession, text: str, span: Span) -> tuple[Column, ...]:
-    """Return the columns that CREATE VIEW names, with their comments; nobody knows the types."""
+    """Return the columns that CREATE VIEW names, with their comments; their types are unknown."""
     try:
         given = bridge.parse_view_columns(session.spark, span.of(text))
     except ParseException:

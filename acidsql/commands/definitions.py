@@ -105,7 +105,7 @@ def with_codec(session: AcidSession, table: Table, found: str | None = None) -> 
 
     The statement's own property decides, then the files that the table takes over, then the
     session's settings. Without any of them it is zstd, where all readers know it; else the property
-    is left out, and zlib is meant, as in Hive. The property is what tells Hive to write the same.
+    is left out, and zlib is meant, as in Hive. The property makes Hive write the same.
 
     Args:
         found: codec of the newest file that the table takes over.
@@ -131,8 +131,10 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
 
 
 def check_unique(names: Sequence[str], owner: str, what: str = "columns") -> None:
-    """Refuse names of columns of which two are the same to Spark or to Hive, whatever
-    ``spark.sql.caseSensitive`` is: in a Hive table they cannot differ by case alone.
+    """Refuse names of columns if two of them are the same to Spark or to Hive.
+
+    The value of ``spark.sql.caseSensitive`` does not matter: in a Hive table, names must differ in
+    more than case.
 
     Args:
         owner: of the columns, for the message.

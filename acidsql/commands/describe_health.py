@@ -139,7 +139,7 @@ def _oldest(session: AcidSession) -> OpenTransaction | None:
 
 
 def _with_queue(one: Health, queue: Sequence[Compaction], oldest: OpenTransaction | None) -> Health:
-    """Add what the compaction queue tells.
+    """Add what the compaction queue shows.
 
     Args:
         one: health of a partition.

@@ -40,7 +40,8 @@ def describe_history(session: AcidSession, table: Table, statement: DescribeHist
 def history(session: AcidSession, table: Table, most: int | None) -> tuple[HistoryEntry, ...]:
     """Return the newest entries of a table's history.
 
-    Of write ids that the metastore knows nothing about, it is what the table's files tell.
+    For write ids that the metastore knows nothing about, entries contain what the table's files
+    show.
     """
     known = session.metastore.history(table.database, table.name, most)
     left = None if most is None else most - len(known)

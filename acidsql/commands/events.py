@@ -385,7 +385,7 @@ def delete(
 
 
 def _places(shape: WriteSchema, seen: StatementSnapshot) -> DeletePlaces | None:
-    """Return the partitions in which the rows that a statement deletes may lie; None if the table
+    """Return the partitions that may contain the rows that a statement deletes; None if the table
     has no partitions.
     """
     if not shape.table.partition_columns:

@@ -38,7 +38,7 @@ def grown(table: StructType, source: StructType) -> StructType:
 
     Args:
         table: columns as they are.
-        source: columns that are going to be written, all of which may be NULL.
+        source: columns that are going to be written; all of them may be NULL.
 
     Raises:
         LossyTypeError: its argument is the name of the column.
@@ -63,7 +63,7 @@ def paired(table: StructType, source: StructType) -> StructType:
 
 
 def part_of(schema: StructType, path: Sequence[str]) -> StructType | None:
-    """Return the part of a schema that has one column, or one field within a column, alone.
+    """Return the part of a schema that has only one column, or one field within a column.
 
     Args:
         path: names, the outermost first.

@@ -142,8 +142,10 @@ def _written(session: AcidSession, path: str) -> Iterator[str]:
 def _write(
     session: AcidSession, table: Table, rows: DataFrame, staging: str
 ) -> list[FinishedDirectory]:
-    """Write the rows of a table into files without row ids, by partition, and by bucket if the
-    table has buckets: their directories have the number as the last value.
+    """Write the rows of a table into files without row ids, by partition.
+
+    If the table has buckets, the files are also by bucket: their directories have the number as the
+    last value.
     """
     plain = replace(
         table, properties={**table.properties, "transactional_properties": "insert_only"}

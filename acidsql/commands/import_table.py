@@ -191,7 +191,7 @@ def _shape(session: AcidSession, table: Table) -> dict[str, str]:
 def _wanted(
     session: AcidSession, table: Table, archive: Archive, spec: PartitionSpec | None
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the values of the partitions that are imported; () stands for a table without any.
+    """Return the values of the partitions that are imported; for a table without any, one ().
 
     Raises:
         AcidLookupError: PARTITIONS_NOT_FOUND, the archive has no such partition.

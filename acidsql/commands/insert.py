@@ -48,7 +48,7 @@ def insert(
     Args:
         overwrite_mode: ``static`` or ``dynamic``, in place of the session's
             ``spark.sql.sources.partitionOverwriteMode``.
-        of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
+        of_frame: whether the statement was made from a DataFrame; its text is then not recorded.
     """
     static = static_values(session, table, statement)
     text = None if of_frame else statement.text
@@ -79,7 +79,7 @@ def recorded_insert(text: str | None, *, overwrite: bool) -> RecordedStatement:
 
 
 def insert_counts(inserted: int, *, overwrite: bool) -> WriteCounts:
-    """Return the counts of an INSERT; nobody counts the rows that it replaces."""
+    """Return the counts of an INSERT; the rows that it replaces are not counted."""
     return WriteCounts(inserted=inserted, deleted=None if overwrite else 0)
 
 

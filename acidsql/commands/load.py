@@ -46,9 +46,9 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
     """Run LOAD DATA: put files into a delta, or with OVERWRITE into a base.
 
     They are copied, or on a local disk linked, and deleted after the commit unless they are LOCAL.
-    Where their rows have to be looked at, because of buckets, CHECK constraints, generated or
-    identity columns, these are written anew. A load that fails at any point leaves the files where
-    they are.
+    Rows that have to be looked at, because of buckets, CHECK constraints, generated or identity
+    columns, are written again instead. A load that fails at any point leaves the files where they
+    are.
     """
     if table.insert_only:
         refuse_checks(table, "LOAD DATA")
@@ -152,7 +152,7 @@ def has_checks(table: Table) -> list[str]:
 
 
 def refuse_checks(table: Table, statement: str) -> None:
-    """Refuse to put files into a table with CHECK constraints: nobody looks at their rows.
+    """Refuse to put files into a table with CHECK constraints: their rows are not checked.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CHECK_OF_FILES.

@@ -114,8 +114,8 @@ def filling(
 ) -> Iterator[TableWrite]:
     """Create a table for a transaction that writes its first rows, which the block must commit.
 
-    Nobody sees the table before (on a server, its rows), and nothing is left of it if the block
-    raises.
+    No other client sees the table before the commit (on a server, its rows). Nothing is left of it
+    if the block raises.
 
     Args:
         table: its definition.

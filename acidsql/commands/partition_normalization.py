@@ -67,7 +67,7 @@ def typed(session: AcidSession, table: Table, partitions: Sequence[Values]) -> D
 
 
 def _is_usual(text: str, field: StructField) -> bool:
-    """Return whether a value is certainly in its usual spelling; False if only Spark can tell."""
+    """Return whether a value is certainly in its usual spelling; False if only Spark can decide."""
     kind = type(field.dataType)
     if text == DEFAULT_PARTITION or kind is StringType:
         return True
@@ -88,7 +88,7 @@ def as_spelled(
     """Map usual values of partitions to the values in the metastore, where they differ.
 
     Args:
-        partitions: partitions in which rows may lie.
+        partitions: partitions that may contain rows.
         deleted: usual values of the partitions of deleted rows.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Statements that read alone, which a block that reads as of a moment may have."""
+"""Statements that only read, which a block that reads as of a moment may contain."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _READING = (
 
 
 def check_reads(session: AcidSession, statement: ast.Statement | None) -> None:
-    """Refuse a statement that does not read alone in a block that reads as of a moment.
+    """Refuse a statement that does more than read, in a block that reads as of a moment.
 
     Statements that are Spark's are looked at by ``check_reads_of_spark``.
 

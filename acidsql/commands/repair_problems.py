@@ -197,7 +197,7 @@ def _forget_statistics(work: _Repair, problems: Sequence[Problem]) -> list[str |
 
 
 def _restamp(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
-    """Write the metadata of files anew: of each file once, whatever is wrong with it."""
+    """Rewrite the metadata of files: of each file once, whatever is wrong with it."""
     paths = list(dict.fromkeys(problem.path for problem in problems))
     staged = in_parallel(lambda path: _stamped_copy(work, path), paths)
     answers: dict[str, str | None] = {}

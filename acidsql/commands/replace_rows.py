@@ -191,7 +191,7 @@ def _check(shape: WriteSchema, replacement: Replacement, old: Prepared, new: Pre
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.REPLACE_WHERE; INVALID_NON_DETERMINISTIC_EXPRESSIONS,
-            new rows that tell which ones they replace would be others when they are inserted.
+            new rows that determine which ones they replace would be others when they are inserted.
     """
     if replacement.checked:
         _condition_on_new_rows(shape, old)

@@ -44,7 +44,7 @@ def create_or_replace(
     """Run CREATE TABLE, CREATE OR REPLACE TABLE or REPLACE TABLE, also AS SELECT.
 
     Args:
-        of_frame: whether the statement was made of a DataFrame: its text tells nobody anything.
+        of_frame: whether the statement was made from a DataFrame; its text is then not recorded.
 
     Raises:
         AcidAnalysisError: EXPECT_TABLE_NOT_VIEW; UNSUPPORTED_FEATURE.REPLACE_LOCATION,
@@ -140,9 +140,10 @@ def replacement(old: Table, made: Table) -> Table:
 
 
 def keeps_layout(old: Table, new: Table) -> bool:
-    """Return whether rows of both definitions can be in one directory: the new one has the columns
-    of the old one in their places, perhaps more behind them, and the same partition columns,
-    buckets and format.
+    """Return whether rows of both definitions can be in one directory.
+
+    The new one must have the columns of the old one in their places, perhaps more behind them. The
+    partition columns, buckets and format must be the same.
     """
     return _layout(old, len(old.columns)) == _layout(new, len(old.columns))
 

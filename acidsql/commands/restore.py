@@ -1,5 +1,5 @@
 """RESTORE, and UNDO WRITE: an older version of the rows, or the rows without one write, as a new
-write that has the difference alone.
+write that contains only the difference.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def restore(session: AcidSession, table: Table, statement: Restore) -> DataFrame
     """Run RESTORE: rows that are new since a version are deleted, and rows that are gone since are
     inserted again, as new rows.
 
-    Nothing is written if nobody has written since.
+    Nothing is written if no other transaction has written since.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE; those of reading the version.
@@ -131,8 +131,8 @@ def plan_undo(shape: WriteSchema, seen: StatementSnapshot, write_id: int) -> Pla
     """Plan an UNDO WRITE.
 
     Raises:
-        AcidAnalysisError: UNDO_CONFLICT, as far as the metastore and the names of directories show
-            it; HISTORY_NOT_AVAILABLE; see ``check_undo``.
+        AcidAnalysisError: UNDO_CONFLICT, if the metastore or the names of directories show it;
+            HISTORY_NOT_AVAILABLE; see ``check_undo``.
     """
     session, table = shape.session, shape.table
     _check_is_done(session, table, write_id)
@@ -172,7 +172,7 @@ def moment_of(session: AcidSession, table: Table, statement: Restore) -> Moment:
 
 
 def _is_newest(session: AcidSession, table: Table, moment: Moment) -> bool:
-    """Return whether nobody has committed a write since a moment.
+    """Return whether no write has been committed since a moment.
 
     Raises:
         AcidAnalysisError: see ``Metastore.find_version``.
@@ -286,9 +286,9 @@ def undo_of(write_id: int) -> str:
 
 
 def _check_is_done(session: AcidSession, table: Table, write_id: int) -> None:
-    """Check that a write has not been taken back already, as far as the metastore tells.
+    """Check in the metastore that a write has not been taken back already.
 
-    The rows that it deleted are there again then, under other row ids.
+    If it has, the rows that it deleted are there again, under other row ids.
 
     Raises:
         AcidAnalysisError: UNDO_CONFLICT.
@@ -324,7 +324,7 @@ def taken_back_by(write_id: int, entries: Sequence[HistoryEntry]) -> HistoryEntr
 def _check_is_untouched(
     session: AcidSession, table: Table, write_id: int, own: Versions, now: TableSnapshot
 ) -> None:
-    """Check that nobody has replaced all rows of a partition in which a write changed something.
+    """Check that no later write has replaced all rows of a partition that a write changed.
 
     Raises:
         AcidAnalysisError: UNDO_CONFLICT.
@@ -344,7 +344,7 @@ def _check_is_untouched(
 def _check_rows_are_there(
     session: AcidSession, table: Table, write_id: int, lost: DataFrame | None
 ) -> None:
-    """Check that nobody has deleted or updated rows that a write inserted.
+    """Check that no row that a write inserted has been deleted or updated since.
 
     Raises:
         AcidAnalysisError: UNDO_CONFLICT, with the first of their row ids.

@@ -346,7 +346,7 @@ def merge_sides(shape: WriteSchema, pieces: bridge.MergePlan) -> Sides:
 
 
 def _joined(pieces: bridge.MergePlan, sides: Sides) -> DataFrame:
-    """Join target and source, as far as the clauses need both; nothing is executed."""
+    """Join target and source by the join type that the clauses need; nothing is executed."""
     return bridge.merge_join(sides.target.sparkSession, pieces, sides.target, sides.source)
 
 
@@ -355,8 +355,8 @@ def _joined_at_best(
 ) -> tuple[bridge.MergePlan, Sides, DataFrame]:
     """Return the parts of a MERGE, its two sides and their join; the source may be computed first.
 
-    That is done if the source has few rows and the target is large: the keys of the source tell
-    which partitions and rows of the target can match, and Spark need not shuffle the target.
+    That is done if the source has few rows and the target is large. The keys of the source then
+    show which partitions and rows of the target can match, and Spark need not shuffle the target.
     """
     spark = shape.session.spark
     pieces = merge_pieces(shape, snapshot, prepared)
@@ -370,7 +370,7 @@ def _joined_at_best(
         return pieces, sides, _joined(pieces, sides)
     keys = source_keys(spark, pieces, held)
     if keys:
-        snapshot.scans.clear()  # planned anew, over fewer rows
+        snapshot.scans.clear()  # planned again, over fewer rows
         pieces = merge_pieces(shape, snapshot, prepared, keys)
         sides = merge_sides(shape, pieces)
         held = bridge.replace_by_collected(_numbered(sides), held)

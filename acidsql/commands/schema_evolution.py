@@ -171,8 +171,9 @@ def _lossy(table: Table, name: str, source: StructType) -> AcidAnalysisError:
 def evolving_intent(
     session: AcidSession, intent: WriteIntent, table: Table, evolved: Table
 ) -> WriteIntent:
-    """Return the intent of a statement that may add columns: if it does, it waits until nobody
-    writes the table, as ALTER TABLE does.
+    """Return the intent of a statement that may add columns.
+
+    If it adds some, it waits until no other transaction writes the table, as ALTER TABLE does.
 
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.

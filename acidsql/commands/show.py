@@ -44,7 +44,7 @@ def _listed(
         session: the session.
         statement: its text is run by Spark.
         column: name of the column with the names.
-        names: returns those of the metastore in a database, of which the pattern chooses.
+        names: returns those of the metastore in a database; the pattern chooses among them.
     """
     parts = statement.database or (session.spark.catalog.currentDatabase(),)
     name = qualified(session, (*parts, "t"))
@@ -81,7 +81,7 @@ def show_databases(session: AcidSession, statement: ast.ShowDatabases) -> DataFr
 
 
 def name_pattern(text: str | None) -> re.Pattern[str]:
-    """Compile Spark's pattern of names: a regular expression in which ``*`` is ``.*``, in any case.
+    """Compile Spark's pattern of names: a regular expression where ``*`` is ``.*``, in any case.
 
     Alternatives that are no regular expressions match nothing.
     """

@@ -1,7 +1,7 @@
 """Conversion of TIMESTAMP values that are written, to the zone of the files.
 
-A TIMESTAMP in an ORC file is a local time, and is written in the JVM's time zone. That of the
-session is asked for when a statement is planned: ``SET TIME ZONE`` counts for the next one.
+A TIMESTAMP in an ORC file is a local time, and is written in the JVM's time zone. The time zone of
+the session is read when a statement is planned: ``SET TIME ZONE`` counts for the next one.
 """
 
 from __future__ import annotations

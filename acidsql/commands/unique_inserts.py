@@ -69,8 +69,8 @@ class UniqueInserts:
         write: its transaction.
         columns: of the key.
         statement_ids: of the clauses that insert.
-        compared: write ids of the table that were compared already; at first those that the MERGE
-            has seen, None if they have still to be asked for.
+        compared: write ids of the table that were compared already. At first these are the ones
+            that the MERGE has seen, or None if they have still to be queried.
     """
 
     write: TableWrite

@@ -58,8 +58,8 @@ class StatementVersions:
     _held: dict[tuple[str, Moment], HeldVersion] = field(default_factory=dict)
 
     def meant(self, table: Table, reference: bridge.Reference) -> Table:
-        """Return the table that a reference means, with the moment as of which it is read and the
-        columns that it had then; changes have the columns of their end.
+        """Return the table that a reference means, with the moment whose version is read and the
+        columns that it had then. Changes have the columns of their end.
 
         Raises:
             AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, of a view; VERSION_NOT_FOUND, the
@@ -100,7 +100,7 @@ class StatementVersions:
         return replace(old, changes=replace(changes, keys=keys_then(table, old, changes.keys)))
 
     def _version(self, table: Table, moment: Moment) -> tuple[Moment, TableVersion]:
-        """Find the version of a table, once; return it with the moment as files tell it."""
+        """Find the version of a table, once; return it with the moment that files show."""
         key = table.full_name, moment
         if key not in self._found:
             told = told_by_files(self.session, table, moment)

@@ -1,4 +1,4 @@
-"""Changes of a table that a reference asks for, as they are told by its arguments."""
+"""Changes of a table that a reference requests by its arguments."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class PartitionChanges:
         replaced: whether one of them has replaced all rows.
         inserts: deltas with their rows.
         deletes: deltas with their delete events.
-        is_new: whether nobody else has written there.
+        is_new: whether no other transaction has written there.
     """
 
     partition: Partition
@@ -69,7 +69,7 @@ def _changes(
     own, others = [], []
     for directory in filter(None, map(parse_directory, names)):
         if directory.visibility_txn_id:
-            # A compaction. Nobody can have compacted these write ids and left nothing else.
+            # No compaction can have merged these write ids and left nothing else of them.
             others += [directory] if directory.kind is DirectoryKind.BASE else []
         elif any(directory.min_write_id <= w <= directory.max_write_id for w in write_ids):
             own.append(directory)
@@ -129,7 +129,7 @@ def rows_before(
     """Return the rows that a snapshot shows in one of its partitions.
 
     Args:
-        required: rows of which all are wanted; others may be left out.
+        required: rows that are all wanted; others may be left out.
     """
     own = tuple(p for p in snapshot.partitions if p.values == values)
     wanted = replace(required, count_only=False, distinct_partitions_only=False, columns=None)

@@ -17,8 +17,10 @@ from acidsql.session.acid_session import AcidSession
 
 
 class Order(StrEnum):
-    """Order of the results of a function: kept, if of two values the greater one has no smaller
-    result; else lost, and equal values alone have equal results.
+    """Order of the results of a function.
+
+    It is kept if the greater of two values never has the smaller result. Else it is lost, and only
+    equal values have equal results.
     """
 
     KEPT = "kept"

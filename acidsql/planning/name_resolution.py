@@ -22,8 +22,8 @@ def qualified(
     Args:
         session: the session.
         parts: parts of the name.
-        database: of ``spark_catalog``, to which a name in the text of a view belongs; None stands
-            for the session's current one.
+        database: of ``spark_catalog``, to which a name in the text of a view belongs; None means
+            the session's current one.
     """
     names = list(map(lowered, parts))
     catalog = session.spark.catalog

@@ -18,7 +18,7 @@ from acidsql.format.identifiers import folded
 # the positions of the views that contain it, the outermost first.
 Occurrence = tuple[int, ...]
 
-# Option of a placeholder: the occurrence of a table that it stands for.
+# Option of a placeholder: the occurrence of a table that it replaces.
 _OCCURRENCE = "acidsql.occurrence"
 
 
@@ -65,14 +65,14 @@ def _text(occurrence: Occurrence) -> str:
 
 
 def occurrence_of(leaf: bridge.PlanNode) -> Occurrence | None:
-    """Return the occurrence that a placeholder stands for, None for other nodes."""
+    """Return the occurrence that a placeholder replaces, None for other nodes."""
     if leaf.relation is None or leaf.relation.option is None:
         return None
     return tuple(map(int, leaf.relation.option.split(".")))
 
 
 def identity(relation: bridge.FileRelation) -> int:
-    """Return what tells the copies of a placeholder apart."""
+    """Return what distinguishes the copies of a placeholder."""
     return relation.first_column_id
 
 

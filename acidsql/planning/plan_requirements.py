@@ -46,11 +46,11 @@ class PlanRequirements:
     Attributes:
         copies: conditions of each copy of a placeholder; a placeholder is left out if all rows of a
             copy are required.
-        count_only: occurrences of which the number of rows alone is required.
-        distinct_partitions_only: occurrences of which the partition columns alone are required,
-            each combination of values once.
-        columns: keys of the columns that are required of an occurrence (``Column.key``); one of
-            which all are required is left out.
+        count_only: occurrences where only the number of rows is required.
+        distinct_partitions_only: occurrences where only the partition columns are required, each
+            combination of values once.
+        columns: keys of the columns that are required of an occurrence (``Column.key``). An
+            occurrence is left out if all of its columns are required.
     """
 
     copies: Mapping[Occurrence, Sequence[PlaceholderCopy]]
@@ -174,8 +174,8 @@ def _counted(aggregates: Iterable[bridge.PlanNode]) -> Iterator[bridge.FileRelat
 def _distinct_partitions(
     aggregates: Iterable[bridge.PlanNode],
 ) -> Iterator[bridge.FileRelation]:
-    """Yield the relations whose partition columns alone are aggregated, by functions for which
-    equal rows count once.
+    """Yield the relations where only partition columns are aggregated, by functions for which equal
+    rows count once.
     """
     for node in aggregates:
         above, leaf = _down(node, ("Project", "Filter"))

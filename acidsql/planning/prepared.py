@@ -75,8 +75,8 @@ def prepare(
         text: its text.
         analysis: of its plan.
         snapshot: with which it reads, once its transaction is open.
-        changes_columns: whether its first reference is to the target with these columns, of which
-            the metastore may not know all.
+        changes_columns: whether its first reference is to the target with these columns. The
+            metastore may not know all of them.
 
     Raises:
         AnalysisException: Spark cannot parse or resolve the statement.

@@ -64,7 +64,8 @@ def find_required_rows(
         added: values of partitions that the metastore may not know yet, by a table's full name.
 
     Returns:
-        The required rows by occurrence; occurrences of which all rows are required may be left out.
+        The required rows by occurrence. An occurrence may be left out if all of its rows are
+        required.
     """
     known = KnownPartitions(session=session, added=added)
     plan_requires = required_of_placeholders(session.spark, plan, current)

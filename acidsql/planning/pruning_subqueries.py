@@ -159,8 +159,8 @@ def evaluate(
     """Run the queries of a lookup and return its condition on partitions.
 
     Args:
-        scan: builds a plan of the rows that a placeholder stands for, with the same columns; None
-            if there are too many.
+        scan: builds a plan of the rows of the table that a placeholder replaces, with the same
+            columns; None if there are too many.
 
     Returns:
         None if values of the type cannot be compared, or a query would take too long.

@@ -1,4 +1,4 @@
-"""Plans of statements in which the ACID tables are scans of one snapshot."""
+"""Plans of statements where the ACID tables are scans of one snapshot."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from acidsql.storage.listings import Listings
 from acidsql.transactions.current import current_transaction
 
 _MICROSECONDS = 1_000_000
-# Property of a view: the database in which the names of its text are looked up.
+# Property of a view: the database where the names of its text are looked up.
 VIEW_DATABASE = "view.database"
 # Property of a temporary view: the temporary views that its text refers to, a JSON list. No other
 # name in the text refers to a temporary view, as in Spark, even if one was created later.
@@ -91,7 +91,7 @@ class StatementSnapshot:
         listings: directories that were listed.
         finds_rows: whether the required rows of tables without partitions are found too.
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
-        snapshots: of the tables that were read, by full name, moment as of which they are read and
+        snapshots: of the tables that were read, by full name, moment whose version is read and
             required partitions.
         scans: records of the scans that were built, also of those that pruned partitions.
         views: database and name of the views that were read, directly or by other views; the
@@ -104,8 +104,8 @@ class StatementSnapshot:
             the metastore may not know them yet.
         uncommitted: full names of the tables that the transaction has written. Plans over these
             read from files whatever they return, so that they fail once it was rolled back.
-        changed: full names of the tables that the statement changes, of which it reads no deleted
-            rows unless its text asks for them.
+        changed: full names of the tables that the statement changes. It reads no deleted rows of
+            these, unless its text requests them.
         current: the current time, user and database for all plans of the statement.
         versions: old versions that are read.
         changes: changes of tables that are read.
@@ -169,7 +169,7 @@ class StatementSnapshot:
         return taken if taken.table == table else replace(taken, table=table)
 
     def _lists(self, table: Table) -> tuple[ValidWriteIdList, ValidTxnList] | HeldVersion | None:
-        """Return what the snapshot of a table sees, as far as that is known before."""
+        """Return what the snapshot of a table sees, if that is known before; else None."""
         version = self.versions.held(table, self.listings.txn_id)
         return version or self.lists.get(table.full_name) or self._repeatable_lists(table)
 
@@ -191,7 +191,7 @@ class StatementSnapshot:
         return sorted({partition.values for own in taken for partition in own.partitions})
 
     def relation(self, table: Table, partitions: PartitionSet | None = None) -> bridge.LogicalPlan:
-        """Build the plan of a table, perhaps of some partitions alone, or of a view, under its own
+        """Build the plan of a table, perhaps of only some partitions, or of a view, under its own
         name and with its virtual columns hidden.
 
         It has no deleted rows, whatever the properties of the table are.
@@ -311,8 +311,8 @@ class StatementSnapshot:
     def plan(self, statement: str | ParsedStatement) -> bridge.LogicalPlan:
         """Build Spark's plan of a statement over scans of the required rows; it is not analysed.
 
-        A statement with a partitioned table is planned twice: first over placeholders,
-        whose optimised plan tells the required rows of each table, then over scans.
+        A statement with a partitioned table is planned twice. The first plan is over placeholders;
+        once optimised, it shows which rows of each table are required. The second is over scans.
 
         Args:
             statement: its text, or the parsed statement.
@@ -425,7 +425,7 @@ class StatementSnapshot:
 
     def _tables(self, parsed: ParsedStatement) -> dict[int, Table]:
         """Return the tables and views that a statement refers to, by the positions of the
-        references, each with the moment as of which it is read.
+        references, each with the moment whose version is read.
         """
         return {
             position: self.versions.meant(

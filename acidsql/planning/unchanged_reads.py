@@ -1,7 +1,7 @@
 """SERIALIZABLE: what a statement has read must not have changed when it commits.
 
-Its required rows are compared: first by partitions, then by the conditions that all required rows
-meet, of which those of the rows that others have inserted and deleted are asked.
+Its required rows are compared first by partitions, and then by the conditions that all required
+rows meet. These conditions are checked on the rows that others have inserted and deleted.
 """
 
 from __future__ import annotations

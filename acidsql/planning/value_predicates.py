@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.syntax.literals import has_typed_literal, typed_literal
 
-# Name that stands for the value in a condition.
+# Name of the value in a condition.
 _VALUE = "k"
 
 
@@ -20,7 +20,7 @@ class OneOf:
     """Predicate that all values of a set meet.
 
     Attributes:
-        text: SQL, in which the name ``k`` stands for the value.
+        text: SQL, where the name ``k`` is the value.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Names in the text of a view, which belong to the database in which it was made."""
+"""Names in the text of a view, which belong to the database where the view was made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acidsql.syntax.lexer import quote
 
 
 def make_database_known(session: AcidSession, database: str) -> None:
-    """Make the database of a view known to Spark, in which it looks up tables of its own."""
+    """Make the database of a view known to Spark, which looks up tables of its own there."""
     if session.metastore.capabilities.has_other_clients and session.has_database(database):
         mirror_database(session, database)
 

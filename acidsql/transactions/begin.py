@@ -46,9 +46,9 @@ def begin(
     """Get the locks, write ids and snapshot of a statement; the block commits it.
 
     It is one of the transaction of several statements that the thread has begun, or a transaction
-    of its own. If that had to wait for locks, it is aborted and another one opened: an UPDATE or
-    DELETE by the transactions that it waited for would make its commit a conflict. With exclusive
-    locks that is necessary only on Hive 3.1.
+    of its own. If the latter had to wait for locks, it is aborted and another one is opened. An
+    UPDATE or DELETE by the transactions that it waited for would make its commit a conflict. With
+    exclusive locks that is necessary only on Hive 3.1.
 
     Args:
         session: the session.
@@ -167,7 +167,7 @@ def without_operations(
     Args:
         own: the transaction.
         requests: the requests.
-        untold: those in tables of which it has no write id yet.
+        untold: those in tables where it has no write id yet.
     """
     if not own.session.metastore.capabilities.learns_writes_from_locks:
         return requests
@@ -178,8 +178,8 @@ def without_operations(
 
 
 def tell_operations(own: Transaction, requests: Sequence[LockRequest]) -> None:
-    """Tell a Hive Metastore what a transaction does under locks that it holds, now that it has its
-    write ids.
+    """Report to a Hive Metastore what a transaction does under the locks that it holds, now that it
+    has its write ids.
 
     The request counts, whether it is granted or not. It waits if somebody waits for this
     transaction, and is withdrawn then.

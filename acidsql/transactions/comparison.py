@@ -135,8 +135,8 @@ class Comparison:
         return Compared(disjoint=frozenset(self.disjoint), watched=watched)
 
     def _meets(self, rival: Rival, directories: dict[str, Sequence[AcidDirectory]]) -> bool:
-        """Return whether a rival has changed rows that this transaction has changed too, or as many
-        that it cannot be told.
+        """Return whether a rival has changed rows that this transaction has changed too, or so many
+        that this cannot be determined.
 
         Args:
             rival: that has committed.
@@ -249,7 +249,7 @@ class _Deletes:
 
 
 def _overlap(file: DeleteFile, other: DeleteFile) -> bool:
-    """Return whether two delete files may have row ids in common, as far as statistics tell."""
+    """Return whether two delete files may have row ids in common, by their statistics."""
     for column in (ORIGINAL_WRITE_ID, ROW_ID):
         one, two = file.tail.file_int_stats(column), other.tail.file_int_stats(column)
         if one and two and (one.maximum < two.minimum or two.maximum < one.minimum):

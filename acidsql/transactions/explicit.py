@@ -76,7 +76,7 @@ class ExplicitTransaction:
         return self.transaction.status is Status.OPEN
 
     def uncommitted(self) -> frozenset[str]:
-        """Return the full names of the tables in which it has put directories."""
+        """Return the full names of the tables where it has put directories."""
         written = self.transaction.written
         return frozenset(name for name, own in written.items() if own.directories)
 

@@ -41,8 +41,8 @@ def wait_for_locks(
 
     Returns:
         Whether it had to wait. Another transaction may then have committed a change of the same
-        object since this one opened, so that the commit of this one is a conflict: a statement that
-        updates or deletes should abort and begin anew.
+        object since this one opened, so that the commit of this one is a conflict. A statement that
+        updates or deletes should then abort and begin again.
 
     Raises:
         LockTimeoutError: LOCK_TIMEOUT; the requests stay queued until the transaction ends.

@@ -13,7 +13,7 @@ from acidsql.storage.sync import Unsynced, sync_all
 
 
 def partition_directory(table: Table, values: Sequence[str]) -> str:
-    """Return the directory in which a partition lies if it has no LOCATION.
+    """Return the directory of a partition that has no LOCATION.
 
     Raises:
         AcidAnalysisError: INVALID_PARTITION_NAME, its values do not fit into names of directories.

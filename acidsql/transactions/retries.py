@@ -46,12 +46,14 @@ def run_again_after_conflicts(
 ) -> Answer:
     """Run a statement; if it loses a conflict, run it again as a whole, on a new snapshot.
 
-    The loser has been rolled back, so nobody has seen what it computed. It is run again up to
-    ``spark.acidsql.retries`` times, after a random pause whose upper bound doubles, and when it is
-    its turn among the statements of this process that have lost on the same table. Other errors,
-    such as an unknown outcome of the commit, end it. So does any error within a transaction of
-    several statements, whose snapshot stays the same. A statement that began while somebody
-    replaced a table, and has done nothing yet, is run again at once.
+    The loser has been rolled back, so no reader has seen what it computed. It is run again up to
+    ``spark.acidsql.retries`` times. Before each of them there is a random pause, whose upper bound
+    doubles. The statement also waits for its turn among the statements of this process that have
+    lost on the same table. Other errors, such as an unknown outcome of the commit, end it. So does
+    any error within a transaction of several statements, whose snapshot stays the same.
+
+    A statement that began while another transaction replaced a table, and has done nothing yet, is
+    run again at once.
 
     Args:
         session: the session.

@@ -1,4 +1,4 @@
-"""Start of transactions of several statements, and end of those that nobody else ends."""
+"""Start of transactions of several statements, and rollback of those that were left open."""
 
 from __future__ import annotations
 

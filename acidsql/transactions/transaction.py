@@ -94,7 +94,7 @@ class Transaction:
         status: its state.
         reverts: functions that undo the changes; they are called last to first.
         locks: requests that were granted.
-        tables: tables of which it has a write id, by their full names.
+        tables: tables where it has a write id, by their full names.
         statements: number of its statements that have begun to write.
         writes: what the statements that succeeded did to their tables, in their order.
         written: the directories and partitions of these, by the full name of a table.
@@ -179,10 +179,11 @@ class Transaction:
         Args:
             changes: of the catalog.
             compare: compares the changed rows with those of transactions that have committed since,
-                and raises CONCURRENT_WRITE if there are common ones. It is called until nobody has
-                committed since; without it, the metastore compares partitions.
-            contended: full names of the tables in which rows were changed; statements whose turn
-                it is on one of them commit first.
+                and raises CONCURRENT_WRITE if there are common ones. It is called again until no
+                other transaction has committed since. Without it, the metastore compares
+                partitions.
+            contended: full names of the tables whose rows were changed. Statements whose turn it is
+                on one of them commit first.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
@@ -260,8 +261,8 @@ def transaction(
 ) -> Iterator[Transaction]:
     """Open a transaction and keep it alive in the block, which must call ``commit``.
 
-    It is rolled back if the block raises, or ends without a commit. A signal interrupts the block
-    alone: one that comes while the transaction is opened or rolled back waits.
+    It is rolled back if the block raises, or ends without a commit. A signal interrupts only
+    the block: one that comes while the transaction is opened or rolled back waits.
 
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, within a transaction of several

@@ -2,8 +2,8 @@
 
 Statements that change one row at the same time race for the first commit, and all but one of them
 lose. If the losers raced again, some would lose as often as they may. So the losers on a table run
-one after the other, and other transactions of the process that are about to commit changes of its
-rows let the one whose turn it is commit first. Those of other processes know nothing of it.
+one after the other. Other transactions of the process that are about to commit changes of its rows
+let the one whose turn it is commit first. Transactions of other processes know nothing of turns.
 """
 
 from __future__ import annotations

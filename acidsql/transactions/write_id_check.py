@@ -23,7 +23,7 @@ def check_write_id_is_new(
     none that would count as newer without being so.
 
     Deltas of transactions that began later are as they should be. A base above this write id would
-    hide what is about to be written; the locks let nobody make one meanwhile.
+    hide what is about to be written; the locks let no other writer make one meanwhile.
 
     Args:
         metastore: of the table.

@@ -120,8 +120,8 @@ def restore_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
 def alter_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
     """Build the intent of statements that change the catalog.
 
-    They lock exclusively, so they wait until nobody writes. They advance the table's write id, as
-    in Hive, and conflict with nobody.
+    They lock exclusively, so they wait until no other transaction writes. They advance the table's
+    write id, as in Hive, and conflict with no other transaction.
     """
     operation, lock = Operation.SELECT, LockType.EXCLUSIVE
     return WriteIntent(table=table, operation=operation, lock=lock, statement=statement)

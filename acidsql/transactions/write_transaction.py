@@ -72,8 +72,8 @@ class TableWrite:
         changes: changes of the catalog that its commit makes.
         added: partitions whose directories it made.
         touched: partitions that were written to, by values.
-        named: operations and partitions that the metastore was told of.
-        counts: rows that it changed, which its statement tells before the commit; files of
+        named: operations and partitions that were reported to the metastore.
+        counts: rows that it changed, which its statement reports before the commit; files of
             directories that were published.
         watches: what may not have changed at the commit.
         before: definition of the table before its commit, if that changes the columns of a table
@@ -158,7 +158,7 @@ class TableWrite:
         return found
 
     def publish(self, finished: Sequence[FinishedDirectory]) -> None:
-        """Move finished directories to their places, where nobody sees them before the commit.
+        """Move finished directories to their places, where no reader sees them before the commit.
 
         Raises:
             FormatError: WRITE_ID_IN_USE, TOO_MANY_STATEMENTS.
@@ -207,7 +207,7 @@ class TableWrite:
 
     @contextmanager
     def placing(self, values: tuple[str, ...], name: str) -> Iterator[str]:
-        """Yield the directory in which the block writes what is to become a new directory of a
+        """Yield the directory where the block writes what is to become a new directory of a
         partition; see ``place``.
 
         Args:
@@ -264,7 +264,7 @@ class TableWrite:
             self._written.directories,
         )
         if not self.placed:
-            # An aborted one may be cleaned already, and nobody would remove what is moved now.
+            # An aborted one may be cleaned already; what is moved now would never be removed.
             self.session.metastore.require_open(self.txn_id)
         target = child(partition.location, name)
         self.placed.append(target)
@@ -272,7 +272,7 @@ class TableWrite:
         return target
 
     def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:
-        """Tell the metastore which partitions are about to be written to.
+        """Report to the metastore which partitions are about to be written to.
 
         A Hive Metastore has to know it beforehand. If this client is killed, the cleaner looks for
         leftovers only in partitions that the transaction was recorded for. If none was recorded,
@@ -329,8 +329,8 @@ class TableWrite:
         commit_all([(self, changed)])
 
     def record(self, changed: Sequence[Change]) -> None:
-        """Tell the metastore of the operations in each partition, and note what its commit changes
-        in the catalog.
+        """Report the operations in each partition to the metastore, and note the changes that the
+        commit makes in the catalog.
         """
         if self.intent.operation is Operation.SELECT:
             return
@@ -363,7 +363,7 @@ class TableWrite:
         self.table = table
 
     def undo(self) -> None:
-        """Delete what was placed, which nobody saw, and partitions that were made for it."""
+        """Delete what was placed, which no reader saw, and partitions that were made for it."""
         for path in self.placed:
             self.session.files.delete(path)
         take_back(self.session, self.table, self.added)
