@@ -31,7 +31,7 @@ def table_hint(error: Exception, tables: Callable[[str | None], Iterable[str]]) 
 
 
 def _condition(error: PySparkException) -> str | None:
-    # PySpark 3.5 knows the older name alone.
+    # PySpark 3.5 knows only the older name.
     getter = getattr(error, "getCondition", None) or error.getErrorClass
     found = getter()
     return None if found is None else str(found)

@@ -27,7 +27,7 @@ _FILE = "file:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownDirectory:
-    """Directory of which a copy does not tell whether its transaction committed.
+    """Directory of a transaction of which a copy does not say whether it committed.
 
     Attributes:
         table: its table.
