@@ -305,8 +305,8 @@ def check(
     Args:
         spark: the session.
         name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        full: whether to read the row ids of all rows and delete events too; otherwise names and
-            the ends of files are looked at.
+        full: whether to read the row ids of all rows and delete events too. Otherwise names and
+            the ends of files are checked.
         repair: whether to repair what can be repaired safely. Nothing is deleted.
         dry_run: whether to report what would be repaired, and repair nothing.
 
@@ -330,8 +330,8 @@ def check(
 
 
 def health(spark: SparkSession, name: str) -> tuple[Health, ...]:
-    """Return the state of a table, or of each of its partitions, with advice; it is that of
-    ``DESCRIBE HEALTH``.
+    """Return the state of a table, or of each of its partitions, with advice, as
+    ``DESCRIBE HEALTH`` does.
 
     Directories are listed and the tails of ORC files read, but no rows.
 

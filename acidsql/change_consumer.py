@@ -143,9 +143,9 @@ def consume_changes(
     Args:
         spark: the session.
         source: name of the table.
-        apply: is given the transaction, whose ``sql`` it writes with, and the changes. It is called
-            again if the transaction loses a conflict. Its statements run in the session as it is
-            then, so they had better name tables with their databases.
+        apply: function of the transaction, whose ``sql`` it writes with, and the changes. It is
+            called again if the transaction loses a conflict. Its statements run in the session as
+            it is then, so they should name tables with their databases.
         consumer: name under which the checkpoint is kept.
         keys: see ``acidsql.changes``.
         net: see ``acidsql.changes``.
