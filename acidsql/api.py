@@ -157,7 +157,7 @@ def run(
 
 @contextmanager
 def working(spark: SparkSession) -> Iterator[AcidSession]:
-    """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``.
+    """Let acidsql work for a Spark session during a block, and yield its ``AcidSession``.
 
     The first signal whose handler raises interrupts it; others wait until it has ended.
     """
@@ -197,15 +197,15 @@ def table(
         name: as in SQL: ``t``, ``db.t``, with backticks where needed.
         version: write id of the version (``VERSION AS OF``), ``txn 17`` for what transaction 17
             left, or the name of a tag.
-        timestamp: time at which the version was the newest (``TIMESTAMP AS OF``); a text or a local
+        timestamp: time at which the version was the newest (``TIMESTAMP AS OF``). A text or a local
             time is one of the session's time zone.
         valid_write_ids: the table's valid write ids in Hive's form,
-            ``db.t:hwm:minOpen:open,…:aborted,…``; by default those of the metastore. For a table
-            that was copied from where other transactions are known.
+            ``db.t:hwm:minOpen:open,…:aborted,…``. By default they are those of the metastore. This
+            is for a table that was copied from a place where other transactions are known.
         valid_txns: the valid transactions in Hive's form, ``hwm:minOpen:open,…:aborted,…``, which
-            decide on the directories of compactions; by default those of the metastore.
-        deleted_rows: whether to return deleted rows too, as far as no compaction has removed them.
-            ``row__is__deleted`` tells which they are, and the write id in ``row__id`` which one has
+            decide on the directories of compactions. By default they are those of the metastore.
+        deleted_rows: whether to return deleted rows too, unless a compaction has removed them.
+            ``row__is__deleted`` is true for them, and ``row__id`` contains the write id that
             deleted them, as in Hive (acid.fetch.deleted.rows). An updated row is a deleted one and
             a new one.
 
@@ -305,10 +305,10 @@ def check(
     Args:
         spark: the session.
         name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        full: whether to read the row ids of all rows and delete events too; otherwise names and
-            the ends of files are looked at.
+        full: whether to read the row ids of all rows and delete events too. Otherwise names and
+            the ends of files are checked.
         repair: whether to repair what can be repaired safely. Nothing is deleted.
-        dry_run: whether to tell only what would be repaired.
+        dry_run: whether to report what would be repaired, and repair nothing.
 
     Returns:
         A row for each problem, the worst first; none if the table is healthy.
@@ -330,8 +330,8 @@ def check(
 
 
 def health(spark: SparkSession, name: str) -> tuple[Health, ...]:
-    """Return the state of a table, or of each of its partitions, with advice; it is that of
-    ``DESCRIBE HEALTH``.
+    """Return the state of a table, or of each of its partitions, with advice, as
+    ``DESCRIBE HEALTH`` does.
 
     Directories are listed and the tails of ORC files read, but no rows.
 

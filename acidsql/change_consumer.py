@@ -109,7 +109,7 @@ class _Consumer:
                 f"that are there, or delete its row from {CHECKPOINTS}",
                 {"tableName": self.source.full_name},
             )
-        # Two that begin at once make two rows, both of which each of them updates.
+        # Two consumers that begin at once make two rows, and each of them updates both.
         names = [self.name, self.source.full_name, self.source.identity]
         values = ", ".join(map(literal, names))
         api.sql(self.spark, f"INSERT INTO {name} VALUES ({values}, NULL, NULL)")
@@ -137,15 +137,15 @@ def consume_changes(
 ) -> bool:
     """Apply the changes of a table that a consumer has not seen yet, in one transaction.
 
-    How far it has come is committed with what it writes, so each change is applied once, whatever
-    fails in between. The first time, all rows that are there come as inserts.
+    Its checkpoint is committed with what it writes, so each change is applied once, whatever fails
+    in between. The first time, all rows that are there come as inserts.
 
     Args:
         spark: the session.
         source: name of the table.
-        apply: is given the transaction, whose ``sql`` it writes with, and the changes. It is called
-            again if the transaction loses a conflict. Its statements run in the session as it is
-            then, so they had better name tables with their databases.
+        apply: function of the transaction, whose ``sql`` it writes with, and the changes. It is
+            called again if the transaction loses a conflict. Its statements run in the session as
+            it is then, so they should name tables with their databases.
         consumer: name under which the checkpoint is kept.
         keys: see ``acidsql.changes``.
         net: see ``acidsql.changes``.
@@ -155,7 +155,7 @@ def consume_changes(
 
     Raises:
         AcidAnalysisError: those of ``acidsql.changes_since``; INVALID_PARAMETER_VALUE.CHANGES, the
-            consumer has no name; INVALID_CHECKPOINT, it has come as far as another table of this
+            consumer has no name; INVALID_CHECKPOINT, its checkpoint is of another table of this
             name.
         AcidAnalysisError: HELD_TABLE_CHANGED, the table was renamed, dropped or replaced meanwhile.
         WriteConflictError: CONCURRENT_WRITE.

@@ -27,7 +27,7 @@ class ChangesSince:
 
     Attributes:
         rows: the changes.
-        checkpoint: up to which they are told; it is where the next ones begin.
+        checkpoint: where these changes end and the next ones begin.
 
     >>> seen = acidsql.changes_since(spark, "pet", None)
     >>> acidsql.changes_since(spark, "pet", seen.checkpoint).rows.count()
@@ -114,7 +114,7 @@ def changes_since(
 ) -> ChangesSince:
     """Return the changes of a table since a checkpoint, and the next checkpoint.
 
-    No change is lost or told twice, in whatever order transactions commit.
+    No change is lost or returned twice, in whatever order transactions commit.
 
     Args:
         spark: the session.

@@ -24,7 +24,7 @@ _DEFERRED = tuple(
 
 
 class _Signals:
-    """Signals of the main thread, in which alone handlers run.
+    """Signals of the main thread: handlers run only there.
 
     Attributes:
         handlers: handlers in whose place ``note`` is, from the outermost ``DeferredSignals`` on.
@@ -84,9 +84,9 @@ def _in_main_thread() -> bool:
 
 
 class DeferredSignals:
-    """Context in which no signal handler runs; those of signals that came run at its end.
+    """Context that defers signal handlers: those of signals that arrived run at its end.
 
-    Handlers run in the main thread alone, so in other threads nothing is done. A signal without a
+    Handlers run only in the main thread, so in other threads nothing is done. A signal without a
     handler of Python's acts at once: it ends the process, or is ignored.
     """
 
@@ -118,10 +118,10 @@ class DeferredSignals:
 
 
 class Interruptible:
-    """Context within ``DeferredSignals`` in which handlers run at once, until one has raised.
+    """Context within ``DeferredSignals`` that lets handlers run at once, until one has raised.
 
-    From then on signals wait for the end of the outermost ``DeferredSignals``: what was
-    interrupted is taken back in peace.
+    From then on signals wait for the end of the outermost ``DeferredSignals``, so that they do not
+    disturb the rollback of what was interrupted.
     """
 
     def __init__(self) -> None:

@@ -95,7 +95,7 @@ class AcidSqlError(PySparkException):  # type: ignore[misc] # PySpark is not che
         return self.getMessage()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # PySpark's part of an error holds the table of all its conditions, and is made anew.
+        # PySpark's part of an error holds the table of all its conditions, and is made again.
         return type(self), (self.condition, self.message, self.parameters)
 
 
@@ -141,7 +141,7 @@ class AcidTextError(AcidSqlError):
 
 
 class _Place(QueryContext):  # type: ignore[misc]
-    """Place of an error in a statement, as PySpark 4 tells it."""
+    """Place of an error in a statement, in the form of PySpark 4."""
 
     def __init__(self, error: AcidTextError) -> None:
         self._error = error
@@ -181,7 +181,7 @@ class AcidAnalysisError(AcidSqlError, AnalysisException, ValueError):  # type: i
 
 
 class AcidDialectError(AcidAnalysisError, AcidTextError):
-    """Error of a text of another dialect, something in which cannot be carried over to Spark."""
+    """Error of a text of another dialect that contains something Spark cannot express."""
 
     _CONDITION = "UNSUPPORTED_DIALECT_FEATURE"
 

@@ -44,12 +44,12 @@ class Limits:
         compared_events: up to this number of delete events of two transactions that changed the
             same partition are compared by rows before the later one commits, about 60 bytes of
             each; with more, they conflict.
-        watched_events: of no more rows that others have deleted it is asked whether a SERIALIZABLE
-            statement has read them; with more, they conflict.
+        watched_events: if others have deleted up to this number of rows, it is checked whether a
+            SERIALIZABLE statement has read them; with more, they conflict.
         checked_events: up to this number of events, CHECK TABLE … FULL reads the row ids on the
             driver, about 50 bytes of each; more with Spark.
-        sampled_tails: number of directories of a scan whose first files tell how many rows its
-            bytes have.
+        sampled_tails: number of directories of a scan whose first files are read to estimate how
+            many rows its bytes have.
         fair_share_bytes: the splits of a scan are made smaller if its largest task shrinks by more
             than this; each additional task costs about 10 ms.
         compaction_events: up to this number of delete events are applied by the driver when stripes
@@ -67,7 +67,7 @@ class Limits:
         result_bytes: one job brings no more than this to the driver, nor more than half of
             ``spark.driver.maxResultSize``.
         rewrite_batch_rows: largest number of rows that are taken from stripe to stripe at once.
-        rewrite_batch_bytes: approximate size of these rows, of which each thread has some.
+        rewrite_batch_bytes: approximate size of these rows; each thread has some.
         copy_buffer_bytes: bytes of a file that are read at once when it is copied or counted.
         tail_bytes: bytes at the end of an ORC file that are read first: most tails are smaller.
         arrow_stripes: number of stripes that the Arrow reader reads at a time, each with all its
@@ -79,7 +79,7 @@ class Limits:
         constraint_seconds: for this time the constraints of a table, which a Hive Metastore keeps
             apart from it, are not fetched again: a statement needs them before its lock and after.
         remembered_transactions: number of ended transactions that a client of a Hive Metastore
-            tells from those that were never opened.
+            distinguishes from those that were never opened.
         remembered_compactions: number of compactions that a client of a Hive Metastore has taken
             and can still report on.
         tables_per_call: number of table definitions fetched from a Hive Metastore at once.
@@ -103,8 +103,8 @@ class Limits:
         idle_connections: number of unused connections that are kept open.
         sqlite_busy_seconds: longest wait for the write lock of the embedded metastore's file, which
             others hold for milliseconds.
-        first_lock_poll_seconds: time until a lock is asked for again; it doubles each time.
-        longest_lock_poll_seconds: time between two such questions at most.
+        first_lock_poll_seconds: time until a lock is requested again; it doubles each time.
+        longest_lock_poll_seconds: longest time between two such requests.
         compaction_poll_seconds: time between two looks whether others have done a compaction.
         least_delta_bytes: the background thread makes no new base of smaller deltas, however small
             the base is, unless they are many.
@@ -133,7 +133,7 @@ class Limits:
         named_rows: an error names no more rows by their row ids than this.
         streaming_records: a streaming client converts this number of records at once.
         streaming_buffer_bytes: it keeps no more than this of the rows of a transaction in memory,
-            in Arrow's form; more are in its files, where nobody sees them yet.
+            in Arrow's form; more are in its files, where no reader sees them yet.
         shell_poll_seconds: time between two looks of the shell at a running statement.
         progress_delay_seconds: a statement that takes longer has a progress bar.
     """

@@ -1,9 +1,9 @@
-"""Tables that streams and consumers hold, and tables in which they keep how far they have come.
+"""Tables that streams and consumers hold, and tables that record their progress.
 
-A table is held by what tells it from all others, not by its name: the session's current database
-changes, tables are renamed, and others take their names. A row of progress is written in the
-transaction of the work that it tells of, and names the table in the same way. So the table of
-progress lies in the database of that work, and is an ACID table too.
+A table is held by its identity, not by its name: the session's current database changes, tables are
+renamed, and others take their names. A row of progress is written in the transaction of the work
+that it records, and identifies the table in the same way. So the table of progress lies in the
+database of that work, and is an ACID table too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class HeldTable:
     Attributes:
         database: its database.
         name: its name when it was found.
-        identity: what tells it from all others (``Metastore.table_identity``).
+        identity: what distinguishes it from all others (``Metastore.table_identity``).
     """
 
     database: str

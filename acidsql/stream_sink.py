@@ -1,13 +1,13 @@
 """Sink of Structured Streaming: each micro-batch is one transaction, and is committed once.
 
 A batch that is repeated after a crash is recognised by the id of its query, its target and its own
-number. They are a row of a small ACID table in the database of the target,
-``acidsql_stream_batches``, which is inserted in the transaction of the batch. INSERTs conflict with
-nobody, so streams do not get in each other's way, on any metastore. Of two processes that write one
-batch at the same time, one finds at its commit that the rows of its stream are others now.
+number. These are a row of ``acidsql_stream_batches``, a small ACID table in the database of the
+target. The row is inserted in the transaction of the batch. INSERTs conflict with no transaction,
+so streams do not get in each other's way, on any metastore. If two processes write one batch at the
+same time, one of them finds at its commit that the rows of its stream have changed.
 
-The target is a table, and not a name (``HeldTable``): the batches of a table that was renamed are
-its own, and those of another one that has its name now are not.
+The target is a table, not a name (``HeldTable``). A table that is renamed keeps its batches, and
+another table that gets its name does not have them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _COLUMNS = (
 )
 _MODES = ("append", "merge", "complete")
 _DELETED, _POSITION = "__acidsql_deleted", "__acidsql_position"
-# Local property in which Spark keeps the id of a query, which its checkpoint remembers.
+# Local property where Spark keeps the id of a query, which its checkpoint remembers.
 _QUERY_ID = "sql.streaming.queryId"
 
 
@@ -60,11 +60,11 @@ class Sink:
     """Function for ``foreachBatch``; made by ``acidsql.sink``.
 
     Attributes:
-        spark: session in which the statements of all batches run.
+        spark: session that runs the statements of all batches.
         target: the table that the batches are written into.
         mode: what becomes of a batch: ``append``, ``merge`` or ``complete``.
         on: key columns of ``merge``.
-        order_by: column of the batch; the row with its highest value of a key counts.
+        order_by: column of the batch. For each key, the row with its highest value counts.
         delete_when: condition over the batch's columns: rows that delete.
         app_id: name of the stream; by default the id of its query.
         exactly_once: whether repeated batches are recognised.
@@ -241,21 +241,21 @@ def sink(  # noqa: PLR0913 - options have names
     batch that Spark repeats is recognised and left out.
 
     Args:
-        table: the target, as in SQL. It is found now: what its name means later, and which database
-            is current then, changes nothing.
+        table: the target, as in SQL. It is looked up now. If its name means another table later, or
+            another database is current then, the target is still the same.
         mode: ``append`` inserts the rows; ``merge`` updates, deletes and inserts rows by their key;
             ``complete`` replaces all rows, for the output mode of that name.
         on: key columns of ``merge``.
         order_by: of ``merge``: a column of the batch. Of several changes of a key the one with the
-            highest value counts; without it a second change of a key is an error.
+            highest value counts. Without it a second change of a key is an error.
         delete_when: of ``merge``: a condition over columns of the batch. Rows for which it is true
             delete their key. Columns of the batch that the table does not have are not written.
         app_id: name of the stream; by default the id of its query, which lasts as long as its
             checkpoint.
         exactly_once: False writes repeated batches again, and keeps no table of batches.
-        merge_schema: True adds columns to the table that a batch has and it has not, before the
-            batch is written.
-        spark: session in which the batches are written; by default the active one.
+        merge_schema: True adds the columns to the table that only a batch has, before the batch is
+            written.
+        spark: session that writes the batches; by default the active one.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.SINK, an option that does not fit the mode;

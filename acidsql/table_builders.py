@@ -92,7 +92,7 @@ class MergeBuilder:
     schema_evolution: bool = False
 
     def withSchemaEvolution(self) -> MergeBuilder:  # noqa: N802
-        """Add the columns to the table that the source has besides, as far as clauses name them.
+        """Add those columns to the table that only the source has and that clauses name.
 
         >>> news = spark.createDataFrame([(4, "Kim", 3)], "id INT, name STRING, age INT")
         >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
@@ -187,7 +187,7 @@ class MergeBuilder:
 
         Args:
             condition: which of them; all by default.
-            set: column → new value, made of the table's columns alone.
+            set: column → new value, which uses only columns of the table.
 
         >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
         >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")

@@ -23,13 +23,13 @@ def as_of(
 ) -> Iterator[None]:
     """Let all statements of a block read all ACID tables as one moment left them.
 
-    It is for statements that this thread runs on the session. They may read alone. A version that a
-    statement names by itself counts for that table.
+    This applies to the statements that this thread runs on the session. They may only read. If a
+    statement names a version of a table itself, that version counts for the table.
 
     Args:
         spark: the session.
         transaction: id of a transaction: the tables are as it left them at its commit.
-        timestamp: time; a text or a local time is one of the session's time zone.
+        timestamp: time. A text or a local time is one of the session's time zone.
 
     Raises:
         AcidAnalysisError: NOT_ALLOWED_AS_OF, by a statement that writes; INVALID_TIME_TRAVEL_SPEC,

@@ -49,7 +49,7 @@ class TransactionHandle:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not ended, and nobody has aborted it as far as is known."""
+        """Whether it has not ended, and is not known to be aborted."""
         return self._transaction.is_open and not self._transaction.has_ended
 
     def sql(
@@ -143,9 +143,10 @@ class TransactionHandle:
 def transaction(spark: SparkSession, *, read_only: bool = False) -> TransactionHandle:
     """Begin a transaction of several statements, which commits at the end of a ``with`` block.
 
-    All statements see the tables as of its beginning, and what earlier ones of its own did. Nobody
-    else sees anything of it before it commits, and everything then. If the block raises, it is
-    rolled back. A statement that fails takes back itself alone; who catches its error can go on.
+    All statements see the tables as of its beginning, and what earlier statements of the
+    transaction did. Other transactions see its changes only after it commits, and then all of them.
+    If the block raises, the transaction is rolled back. If a statement fails, only its own changes
+    are rolled back: a program that catches the error can go on.
 
     Args:
         spark: the session. All statements that the thread runs on it until the transaction ends are

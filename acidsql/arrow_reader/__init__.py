@@ -1,4 +1,4 @@
-"""Tables as Arrow has them, from Python alone: without Spark and without a JVM."""
+"""Tables as Arrow has them, from pure Python: without Spark and without a JVM."""
 
 from __future__ import annotations
 

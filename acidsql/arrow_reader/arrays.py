@@ -41,5 +41,5 @@ def numbers_of(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 
 def booleans_of(values: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return booleans, of which none is NULL, as an array of shape (rows,)."""
+    """Return booleans, none of them NULL, as an array of shape (rows,)."""
     return numbers_of(values.cast(pa.int8())).astype(np.bool_)

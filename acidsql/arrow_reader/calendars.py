@@ -34,7 +34,7 @@ _JULIAN_DAY = 2_440_588
 # Tables of time zones end in 2037; rules follow, which change offsets at quarters of an hour only.
 _LAST_TABLES = 2_114_380_800
 _QUARTER_HOUR = 900
-# After 400 years the Gregorian calendar begins anew, with the same day of the week.
+# After 400 years the Gregorian calendar repeats, with the same day of the week.
 _CALENDAR_CYCLE = 146_097 * 86_400
 
 

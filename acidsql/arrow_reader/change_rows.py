@@ -1,6 +1,6 @@
 """Changes of a table as record batches, without Spark.
 
-Each row is read once, with the write id that deleted it: so a stripe tells which of its rows were
+Each row is read once, with the write id that deleted it. So a stripe shows which of its rows were
 inserted, and which were deleted. The rules are those of ``scan.changes``.
 """
 
@@ -56,13 +56,13 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeReader:
-    """Reader of the changes that some directories tell.
+    """Reader of the changes that some directories contain.
 
     Attributes:
         source: files.
         changes: the directories, and the write ids in question.
         wanted: columns of the table that are read, without a filter.
-        form: of the changes; who pairs them by keys has all of them.
+        form: of the changes; a caller that pairs them by keys has all of them.
         commits: facts about the write ids.
     """
 
@@ -245,8 +245,8 @@ class ChangeReader:
                 raise self._lost(place, int(rows[left][0]), int(by[left][0]))
 
     def _old_rows(self, deleters: Deleters) -> Deleters:
-        """Return the events that tell changes: not of rows that the same write id inserted or, of
-        net changes, any of them.
+        """Return the events that are changes. Those of rows that the same write id inserted are
+        not; for net changes, nor are those of rows that any of the write ids inserted.
         """
         found = {}
         for (write_id, bucket), (rows, by) in deleters.rows.items():
@@ -280,7 +280,7 @@ def _are_changed(changed: ChangedWriteIds, write_ids: Numbers) -> _Mask:
 
 def _bounds(stripe: Stripe) -> list[tuple[int, int]] | None:
     """Return the least and greatest write id, bucket property and row id of a stripe; None if
-    nothing tells them.
+    they are unknown.
     """
     file = stripe.file
     if file.original is not None:
@@ -294,7 +294,7 @@ def _bounds(stripe: Stripe) -> list[tuple[int, int]] | None:
 
 
 def _dense(file: DataFile) -> Iterator[Dense]:
-    """Yield the dense parts of a file, of which all rows are visible."""
+    """Yield the dense parts of a file, those whose rows are all visible."""
     if file.original is not None:
         first = file.original.first_row
         place = file.ordinal, file.original.write_id, file.original.bucket

@@ -59,7 +59,7 @@ class TableColumns:
         return pa.schema([self.field(name) for name in names])
 
     def chosen(self, names: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the names of columns as the table has them, in the order in which they were given.
+        """Return the names of columns as the table has them, in the order of ``names``.
 
         Args:
             names: in any case; None for all columns but ``row__id``.

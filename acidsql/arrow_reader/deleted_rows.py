@@ -22,9 +22,9 @@ from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID
 
 
 class DeletedRows:
-    """Deleted rows; those of a partition are read when they are first asked for.
+    """Deleted rows; those of a partition are read when they are first requested.
 
-    Any thread may ask.
+    Any thread may request them.
     """
 
     def __init__(self, source: Source, snapshot: TableSnapshot) -> None:

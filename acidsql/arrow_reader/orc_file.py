@@ -163,7 +163,7 @@ class StripeReader:
 
 
 def _read_replaced(stream: BinaryIO, start: int, tail: bytes, offset: int, length: int) -> bytes:
-    """Read bytes of a file of which another tail takes the place of all from ``start`` on."""
+    """Read bytes of a file. From ``start`` on, another tail takes the place of its content."""
     content = b""
     if offset < start:
         stream.seek(offset)

@@ -145,7 +145,7 @@ class RowReader:
 
 
 class _StripeRows:
-    """Rows of one stripe: those columns first that tell which are wanted, then the others."""
+    """Rows of one stripe: first the columns that decide which rows are wanted, then the others."""
 
     def __init__(self, rows: RowReader, stripe: Stripe, reader: StripeReader) -> None:
         self._rows = rows
@@ -182,8 +182,8 @@ class _StripeRows:
         return pa.RecordBatch.from_arrays(arrays, schema=wanted.schema)
 
     def _visible(self, names: set[str]) -> Numbers | None:
-        """Read the columns of the filter and of row ids as far as they are needed; return the
-        positions of the rows that are neither deleted nor of hidden write ids, None for all.
+        """Return the positions of the rows that are neither deleted nor of hidden write ids; None
+        for all. Read the columns of the filter and of row ids if they are needed.
         """
         rows, file = self._rows, self._file
         tail = file.known.tail
@@ -213,7 +213,7 @@ class _StripeRows:
         """Return the row ids of a stripe of one write id and bucket property without gaps, as one
         INSERT writes it; [] for others.
 
-        Rows of a file are in the order of their ids, of which none is there twice.
+        Rows of a file are in the order of their ids, and no id is there twice.
         """
         tail = self._file.known.tail
         columns = (ORIGINAL_WRITE_ID, BUCKET, ROW_NUMBER)
@@ -281,7 +281,7 @@ class _StripeRows:
 
 
 def _run_of_keys(write_id: int, bucket: int, first_row: int, count: int) -> list[pa.Array]:
-    """Return row ids of which only the number of the row differs, ascending by 1."""
+    """Return row ids that differ only in the number of the row, ascending by 1."""
     row_ids = np.arange(first_row, first_row + count, dtype=np.int64)
     return [
         pa.repeat(pa.scalar(write_id, pa.int64()), count),

@@ -1,6 +1,6 @@
 """Guarantees of stripes: ranges of the values of their columns, by the statistics of ORC.
 
-Columns are left out whose statistics tell too little, or something else: floating-point numbers
+Columns are left out whose statistics say too little, or something else: floating-point numbers
 (NaN), timestamps (time zones), days before the Gregorian calendar, CHAR (blanks).
 """
 
@@ -20,7 +20,7 @@ from acidsql.streaming.column_types import ColumnType
 _COLUMN_STATISTICS = 1
 # ColumnStatistics
 _VALUES, _INTEGERS, _STRINGS, _DATES = 1, 2, 4, 7
-# StringStatistics: bounds, and those of which the end was cut off
+# StringStatistics: bounds, and those whose end was cut off
 _LEAST, _MOST, _LOWER, _UPPER = 1, 2, 4, 5
 _KINDS = {
     "byte": _INTEGERS,

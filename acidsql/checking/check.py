@@ -37,8 +37,8 @@ def find_problems(
 ) -> tuple[Problem, ...]:
     """Check a table, or some of its partitions, and change nothing.
 
-    What is checked is what a statement with this snapshot reads; of other directories the names
-    alone.
+    What is checked is what a statement with this snapshot reads. Of other directories, only the
+    names are checked.
 
     Args:
         txns: transactions that are visible.
@@ -77,7 +77,7 @@ def find_problems(
 
 
 def _upload_problems(session: AcidSession, table: Table) -> list[Problem]:
-    """Find the uploads to an object store that nobody will end."""
+    """Find the uploads to an object store that no process will end."""
     return [
         Problem(
             name="DEAD_UPLOAD", path=path, detail="its transaction has ended, and its parts stay"
@@ -91,7 +91,7 @@ def _has_errors(survey: Survey) -> bool:
 
 
 def _once(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """Yield the problems, but of each file and kind only the first: tails and rows tell the
+    """Yield the problems, but of each file and kind only the first: tails and rows show the
     same.
     """
     seen = set()

@@ -36,7 +36,7 @@ def mismatch(checksums: bytes, size: int, content: BinaryIO | None = None) -> st
     Args:
         checksums: content of the checksum file.
         size: of the file, in bytes.
-        content: the file; None compares its size alone.
+        content: the file; None compares only its size.
     """
     if len(checksums) < _HEADER.size:
         return "the checksum file is cut off"

@@ -1,6 +1,6 @@
 """Files that committed write ids must have: their number is in the history of the table.
 
-Nothing in a table tells that a delete delta was there: without it, its rows are back.
+Nothing in a table shows that a delete delta was there: without it, its rows are back.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _MOVES = frozenset({"DROP PARTITION", "RENAME PARTITION", "REPAIR", "REPAIR TABL
 
 
 def lost_files(survey: Survey, history: Sequence[HistoryEntry]) -> Iterator[Problem]:
-    """Find the write ids of which files are gone.
+    """Find the write ids whose files are gone.
 
-    Those that a compaction has merged in some partition, or a base replaced, are left out, and
-    those from before the table was replaced or partitions were dropped or renamed: the history has
-    the numbers of files of the whole table.
+    Write ids that a compaction has merged in some partition, or a base replaced, are left out. So
+    are those from before the table was replaced or partitions were dropped or renamed: the history
+    has the numbers of files of the whole table.
 
     Args:
         survey: of the whole table.

@@ -1,4 +1,4 @@
-"""Content of the files of a survey, as their tails tell it."""
+"""Content of the files of a survey, according to their tails."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Contents:
         files: ACID files that can be read.
         originals: number of rows of the files without row ids, by the ordinal of their place, their
             write id and their bucket property; their row ids count from 0.
-        incomplete: ordinals of the places of which a file cannot be read, or not all of it.
+        incomplete: ordinals of the places that have a file which cannot be read completely.
     """
 
     files: list[ReadFile] = field(default_factory=list)
@@ -266,7 +266,7 @@ def _check_checksums(session: AcidSession, survey: Survey, *, full: bool) -> Non
 
 def _checksum_problems(session: AcidSession, listing: Listing, *, full: bool) -> Iterator[Problem]:
     local = session.files.local(listing.path)
-    for name in sorted(os.listdir(local)) if local else ():  # noqa: PTH208 - names alone
+    for name in sorted(os.listdir(local)) if local else ():  # noqa: PTH208 - names only
         of = file_of_checksum(name)
         if of is None or of not in listing.files or local is None:
             continue
@@ -350,7 +350,7 @@ def _check_statistics(session: AcidSession, survey: Survey, contents: Contents) 
 
 
 def _number_of_rows(survey: Survey, contents: Contents) -> int | None:
-    """Return the number of rows by the tails; None if these do not tell it."""
+    """Return the number of rows according to the tails; None if these do not contain it."""
     seen = survey.directories
     if any(needs_row_filter(found.directory, survey.write_ids) for found in seen):
         return None

@@ -59,7 +59,7 @@ def _summary_problems(read: ReadFile, summary: Summary) -> Iterator[Problem]:
         "unsorted": "UNSORTED_DELETE_EVENTS" if file.is_delete else "UNSORTED_ROWS",
         "twice": "DUPLICATE_DELETE_EVENT" if file.is_delete else "DUPLICATE_ROW_ID",
     }
-    # Of a file with events of another kind nothing else can be told.
+    # Nothing else can be reported about a file with events of another kind.
     shown = {k: v for k, v in summary.wrong.items() if k == "operation"} or summary.wrong
     for wrong, (count, first) in shown.items():
         yield file.problem(names[wrong], WRONG[wrong].format(count=count), first)

@@ -1,4 +1,4 @@
-"""Problems of the names of directories and files, found from listings alone."""
+"""Problems of the names of directories and files, found only from listings."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def staging_problems(location: str, names: Iterable[str], known: KnownIds) -> It
 
     Args:
         location: of the table.
-        names: in that directory, listed before the open transactions were asked for.
+        names: in that directory, listed before the open transactions were queried.
         known: ids of the metastore.
     """
     for name in names:
@@ -365,6 +365,6 @@ def forgotten_problems(
 
 
 def has_metadata(listing: Listing, directory: AcidDirectory) -> bool:
-    """Return whether a directory is a base whose ``_metadata_acid`` tells what it is."""
+    """Return whether a directory is a base whose ``_metadata_acid`` says what it is."""
     is_base = directory.kind is DirectoryKind.BASE
     return is_base and not directory.visibility_txn_id and METADATA_FILE in listing.names

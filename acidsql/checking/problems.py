@@ -22,7 +22,7 @@ class Severity(StrEnum):
 
 
 class RowId(NamedTuple):
-    """Row id, compared in the order in which ACID files are sorted."""
+    """Row id, compared in the sort order of ACID files."""
 
     write_id: int
     bucket: int
@@ -40,7 +40,7 @@ class Kind:
     Attributes:
         severity: how bad it is.
         remedy: a sentence that says what to do.
-        repair: what ``CHECK TABLE … REPAIR`` does about it; None if it leaves it alone.
+        repair: what ``CHECK TABLE … REPAIR`` does about it; None if it does nothing.
     """
 
     severity: Severity

@@ -1,4 +1,4 @@
-"""Row ids of files: ranges that tell which files may have a row id in common."""
+"""Row ids of files: ranges that show which files may have a row id in common."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Box(NamedTuple):
 
     Attributes:
         ordinal: of the partition.
-        file: any number that tells the files apart.
+        file: any number that distinguishes the files.
         write_ids: lowest and highest write id.
         buckets: lowest and highest bucket property.
         row_ids: lowest and highest row id.

@@ -1,6 +1,6 @@
 """Events of many rows, read by Spark.
 
-Whatever columns a table has, its ACID files have the same six, of which five are read. So one job
+Whatever columns a table has, its ACID files have the same six. Five of them are read, so one job
 reads all files.
 """
 
@@ -167,7 +167,7 @@ class SparkEvents:
         ]
 
     def without_rows(self, deletes: Sequence[int], inserts: Sequence[int]) -> list[WithoutRows]:
-        """Find delete events without rows, by joins of which the delete events are one side."""
+        """Find delete events without rows, by joins that have the delete events on one side."""
         checked = self._checked
         base = self._of_file([checked.base(i) for i in range(len(checked.files))], LongType())
         events = self._visible(deletes).where(F.col(_DELETED_BY) > base)

@@ -39,7 +39,7 @@ def statistics_problems(
     Args:
         path: of the table or partition.
         properties: of the table or partition.
-        rows: number of its rows according to the files; None if these do not tell.
+        rows: number of its rows according to the files; None if these do not contain it.
     """
     told = properties.get(ROWS)
     if told is not None and is_accurate(properties):

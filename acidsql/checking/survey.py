@@ -46,7 +46,7 @@ class SeenDirectory:
         ordinal: index of its place in the survey.
         directory: its name.
         listing: of its files.
-        is_raw: whether its files have no row ids; None if that cannot be told.
+        is_raw: whether its files have no row ids; None if that is unknown.
     """
 
     ordinal: int
@@ -199,7 +199,7 @@ def _base_formats(
         try:
             return str(json.loads(session.files.read(child(path, METADATA_FILE)))["dataFormat"])
         except (ValueError, KeyError, TypeError):
-            # Without files it is a TRUNCATE that was cut off, which nobody sees.
+            # Without files it is a TRUNCATE that was cut off, which no reader sees.
             is_seen = survey.write_ids.is_valid(directory.max_write_id)
             return "" if is_seen or len(listing.names) > 1 else None
 

@@ -1,4 +1,4 @@
-"""Problems of ORC files, found from their tails alone."""
+"""Problems of ORC files, found only from their tails."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AcidFile:
 
     @property
     def highest_write_id(self) -> int:
-        """Highest write id that its events may have; a base of original files alone has 0."""
+        """Highest write id that its events may have; 0 for a base of only original files."""
         return max(self.directory.max_write_id, 0)
 
     @property

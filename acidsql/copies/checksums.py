@@ -26,22 +26,24 @@ def hash_sql(fields: Sequence[tuple[str, DataType]]) -> str:
     """Return SQL of a row's hash.
 
     Args:
-        fields: names and types of the columns, in the order in which they are hashed.
+        fields: names and types of the columns, in the order of hashing.
     """
     parts = [text for name, kind in fields for text in _hashed(quote(name), kind, 0)]
     return f"xxhash64({', '.join(parts)})"
 
 
 def _hashed(value: str, kind: DataType, depth: int) -> tuple[str, str]:
-    """Return SQL of what is hashed of a value: of a NULL, which alone changes no hash, that too."""
+    """Return SQL of what is hashed of a value: whether it is NULL, since a NULL by itself changes
+    no hash, and the value.
+    """
     return f"isnull({value})", comparable_sql(value, kind, depth)
 
 
 def comparable_sql(value: str, kind: DataType, depth: int = 0) -> str:
-    """Return SQL of a value in a form of which equal values have equal hashes.
+    """Return SQL of a value in a form that gives equal values equal hashes.
 
-    The entries of a map are sorted, since Spark hashes no maps; in nested values NULLs are told
-    apart by their places.
+    The entries of a map are sorted, since Spark hashes no maps. In nested values NULLs are
+    distinguished by their places.
 
     Args:
         value: SQL.

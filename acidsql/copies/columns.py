@@ -72,7 +72,7 @@ def _reason(field: StructField, type_text: TypeText, *, is_partition: bool) -> s
 
 
 def check_columns(columns: Sequence[ColumnReport], source: str, target: str) -> None:
-    """Refuse a copy of which columns are refused, and name them all.
+    """Refuse a copy that has refused columns, and name them all.
 
     Raises:
         AcidAnalysisError: COLUMNS_NOT_CONVERTIBLE.

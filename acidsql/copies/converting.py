@@ -58,10 +58,10 @@ def convert(  # noqa: PLR0913 - options have names
 ) -> CopyReport:
     """Copy a table of another format into a new ACID table, and compare both at the end.
 
-    The rows are copied in batches, each in a transaction, which also has how far the conversion has
-    come: a call with the same source and target goes on where the one before it ended, however that
-    was. What is read is the version that the first call has found. Only one process at a time may
-    convert into a table, and nobody else may write to it before the end.
+    The rows are copied in batches, each in a transaction, which also records the progress of the
+    conversion. A call with the same source and target goes on where the one before it ended,
+    however that was. What is read is the version that the first call has found. Only one process at
+    a time may convert into a table, and no other program may write to it before the end.
 
     Args:
         spark: the session.
@@ -285,7 +285,7 @@ def _is_of(spark: SparkSession, column: ColumnReport, declared: Column) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Conversion:
-    """Copying of the batches of a source; ``state`` tells what is written into each row."""
+    """Copying of the batches of a source; ``state`` says what is written into each row."""
 
     spark: SparkSession
     source: Source

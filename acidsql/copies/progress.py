@@ -1,6 +1,6 @@
 """Progress of conversions, in a table beside their targets.
 
-A row is written in the transaction of the batch that it tells of, so it is there if and only if the
+A row is written in the transaction of the batch that it records, so it is there if and only if the
 rows of the batch are.
 """
 

@@ -54,7 +54,7 @@ class CopyReport:
         version: version or snapshot id of the source; None where it has none.
         columns: what becomes of each column, in the order of the source.
         partition_columns: names of the partition columns of the target.
-        batches: number of transactions in which the rows are copied.
+        batches: number of transactions that copy the rows.
         copied: number of those that this call has done; the others were done before.
         rows: number of rows that were compared; None before anything was copied.
         checksum: the checksum of all columns that both sides have; None if nothing was compared.

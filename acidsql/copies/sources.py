@@ -80,7 +80,7 @@ class Source:
         frame: all rows.
         partition_columns: names of the partition columns.
         pieces: in their order; none if the source is only read as a whole.
-        fingerprint: tells whether the source is still the same: the version, or a digest of the
+        fingerprint: shows whether the source is still the same: the version, or a digest of the
             names, sizes and times of the files.
         base: directory below which the directories of partitions lie, of files.
     """
@@ -118,7 +118,7 @@ def batches_of(
 
     Args:
         pieces: the pieces; a source without them is one batch.
-        most: weight of a batch, unless it has one piece alone.
+        most: weight of a batch, unless it has only one piece.
         longest: number of pieces of a batch at most.
 
     >>> one, two, three = (Piece(key, 2) for key in "abc")

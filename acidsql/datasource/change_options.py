@@ -54,7 +54,7 @@ class ChangeOptions:
 
 
 def change_options(given: Mapping[str, str], zone: ZoneInfo) -> ChangeOptions | None:
-    """Read the options of a reader of changes; return None if rows are asked for.
+    """Read the options of a reader of changes; return None if rows are requested.
 
     Args:
         given: with keys in lower case.

@@ -53,7 +53,7 @@ class LateChangeReader(AcidChangeReader):
     """Reader of changes for all queries of a frame or view: a task finds out what they are."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return one part, which tells nothing of the changes."""
+        """Return one part, which says nothing about the changes."""
         return [InputPartition(self._options.on_another_machine())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

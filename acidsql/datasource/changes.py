@@ -51,7 +51,7 @@ _NAMES = tuple(field.name for field in CHANGE_FIELDS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePart:
-    """Stripes that tell changes of a table.
+    """Stripes that contain changes of a table.
 
     Attributes:
         table: its definition.

@@ -34,7 +34,7 @@ _TEXTS: dict[str, Callable[[Any, str], Any]] = {
 
 def expression_of(filters: Iterable[Any], schema: pa.Schema) -> pc.Expression | None:
     """Return an expression that is true for all rows for which the filters are; None if no filter
-    tells anything.
+    can be converted.
 
     Args:
         filters: of PySpark's module for data sources; all of them hold.
@@ -52,7 +52,7 @@ def _expression(one: Any, schema: pa.Schema) -> pc.Expression | None:
     if len(one.attribute) != 1:
         return None
     (name,) = one.attribute
-    # Fields of the same name in another case are not told apart by tables.
+    # Tables do not distinguish fields of the same name in another case.
     names = {folded(known): known for known in schema.names}
     found = names.get(folded(name))
     if found is None:
@@ -85,7 +85,7 @@ def _is_in(column: Any, values: Sequence[pa.Scalar], data_type: pa.DataType) -> 
 
 
 def _compares_alike(data_type: pa.DataType) -> bool:
-    """Return whether Arrow orders values as Spark does. NaN is equal to itself in Spark alone, and
+    """Return whether Arrow orders values as Spark does. NaN is equal to itself only in Spark, and
     timestamps are local times here.
     """
     return any(

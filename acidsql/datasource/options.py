@@ -79,7 +79,7 @@ class SourceOptions:
         table: ``db.t``, or a name in the database ``default``.
         settings: the defaults, with the options that were given.
         columns: names of the columns that are read; None for all.
-        moment: as of which the table is read; None for now.
+        moment: at which the table is read; None for now.
         stream: name of a stream that is written; None if it has none.
         changes: which changes are read instead of rows; None for rows.
         planned_for: what a reader is made for.

@@ -49,8 +49,8 @@ _StreamArrowWriter = getattr(datasource, "DataSourceStreamArrowWriter", None)
 class AcidDataSource(DataSource):  # type: ignore[misc] # PySpark is not checked
     """ACID tables as ``format("acidsql")``.
 
-    Registered by ``acidsql.register(spark)``, with the session's settings, or by
-    ``spark.dataSource.register(AcidDataSource)``, and then told of the metastore by an option.
+    ``acidsql.register(spark)`` registers it, with the session's settings. After
+    ``spark.dataSource.register(AcidDataSource)``, an option has to name the metastore.
     """
 
     defaults: ClassVar[Defaults] = Defaults()
@@ -170,7 +170,7 @@ class LateReader(DataSourceReader):  # type: ignore[misc]
         self._schema = schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return one part, which tells nothing of the rows."""
+        """Return one part, which says nothing about the rows."""
         return [InputPartition(self._options.on_another_machine())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -229,7 +229,7 @@ class AcidWriter(DataSourceArrowWriter):  # type: ignore[misc]
     def __init__(self, options: SourceOptions, staging: Staging) -> None:
         self._options = options
         self._staging = staging
-        # Not by the tasks: one that ends after the others have failed would make it anew.
+        # Not by the tasks: one that ends after the others have failed would make it again.
         staging.create()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedRows:

@@ -24,7 +24,7 @@ _MICROS = 1_000_000
 _QUARTER_HOUR = 900
 # From here on offsets of time zones change at whole quarters of an hour only.
 _FIRST_QUARTERS = 94_694_400  # 1973-01-01
-# After 400 years the Gregorian calendar begins anew, with the same day of the week.
+# After 400 years the Gregorian calendar repeats, with the same day of the week.
 _CALENDAR_CYCLE = 146_097 * 86_400
 _FIRST_YEAR, _LAST_YEAR = -62_135_596_800 + 86_400, 253_402_300_800 - 86_400
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times

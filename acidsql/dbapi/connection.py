@@ -136,7 +136,7 @@ class Connection:
             self.close()
 
     def __del__(self) -> None:
-        # The session rolls back what nobody can end any more.
+        # The session rolls back what no program can end any more.
         self._owner.is_open = False
 
     def _check_open(self) -> None:

@@ -114,7 +114,7 @@ def translated() -> Iterator[None]:
 
 
 def _condition(error: PySparkException) -> str | None:
-    # PySpark 3.5 knows the older name alone.
+    # PySpark 3.5 knows only the older name.
     getter = getattr(error, "getCondition", None) or error.getErrorClass
     name = getter()
     return None if name is None else str(name)

@@ -37,7 +37,7 @@ class RowTemplate:
         """Return the text with the rows of a DataFrame, which it names in braces.
 
         Args:
-            columns: SQL text that stands for each parameter.
+            columns: SQL text that replaces each parameter.
             frame: name of the DataFrame.
         """
         row = bind(_escaped(self.row), columns)
@@ -81,7 +81,7 @@ def _items(row: str) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Double the braces of a text, in which DataFrames are named in braces."""
+    """Double the braces of a text, since names in braces are those of DataFrames."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

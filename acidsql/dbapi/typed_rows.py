@@ -245,7 +245,7 @@ class TypedRows:
         schema: a column for each parameter that has values; its name is that of the parameter,
             or ``p`` and its position.
         rows: values in the order of the columns.
-        columns: SQL text that stands for each parameter; ``NULL`` if it has no value in any row.
+        columns: SQL text that replaces each parameter; ``NULL`` if it has no value in any row.
     """
 
     schema: StructType

@@ -65,7 +65,7 @@ Column = tuple[str, str, None, int | None, int | None, int | None, bool]
 
 
 def description(schema: StructType) -> tuple[Column, ...]:
-    """Return what a cursor tells of the columns of its result."""
+    """Return the description that a cursor gives of the columns of its result."""
     return tuple(_column(field) for field in schema.fields)
 
 

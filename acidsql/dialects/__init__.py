@@ -1,8 +1,8 @@
 """Statements of other dialects of SQL as statements of Spark.
 
-A statement that is translated gives the rows that its own engine gives, as far as the text tells;
-what would give others is refused, with its place. sqlglot reads the texts, and is imported when a
-dialect is asked for. No call goes to Spark.
+A translated statement gives the rows that its own engine gives, where the text shows what these
+are. What would give others is refused, with its place. sqlglot reads the texts, and is imported
+when a dialect is requested. No call goes to Spark.
 """
 
 from __future__ import annotations

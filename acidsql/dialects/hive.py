@@ -15,7 +15,7 @@ from acidsql.dialects.tokens import Group, Node, Token, read_nodes, word_of
 from acidsql.dialects.translation import Translation
 from acidsql.dialects.views import refuse_view
 
-# Statements that have expressions in them. In all others, strings alone are read differently.
+# Statements that have expressions in them. In all others, only strings are read differently.
 _WITH_EXPRESSIONS = frozenset(
     {"SELECT", "WITH", "FROM", "INSERT", "UPDATE", "DELETE", "MERGE", "EXPLAIN", "CREATE", "MAP"}
     | {"VALUES", "REDUCE", "("}

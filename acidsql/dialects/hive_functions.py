@@ -1,7 +1,7 @@
-"""Functions that mean something else in Hive 4.1 than in Spark, and what stands for them.
+"""Functions that mean something else in Hive 4.1 than in Spark, and what replaces them.
 
-Both were run beside each other (``tests/dialects/hive_answers.jsonl``). What is written for a
-function here means in Hive, too, what the function means there, as far as Hive has it.
+Both were run beside each other (``tests/dialects/hive_answers.jsonl``). If Hive has what replaces a
+function here, it means the same in Hive as the function.
 """
 
 from __future__ import annotations

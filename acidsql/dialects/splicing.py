@@ -111,7 +111,7 @@ class Splicer:
         return opening.gap, opening.text, inside, closing.gap, closing.text
 
     def _call(self, nodes: Sequence[Node], index: int) -> str | None:
-        """Return what stands for the name at a place and the parentheses behind it, if they are a
+        """Return what replaces the name at a place and the parentheses behind it, if they are a
         call that changes.
         """
         if not _is_call(nodes, index):

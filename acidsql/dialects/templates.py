@@ -1,4 +1,4 @@
-"""Templates of expressions: ``{0}``, ``{1}``, … stand for the operands."""
+"""Templates of expressions: ``{0}``, ``{1}``, … are the places of the operands."""
 
 from __future__ import annotations
 

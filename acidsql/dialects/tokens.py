@@ -114,7 +114,7 @@ def split_at(nodes: Sequence[Node], word: str) -> list[tuple[Node, ...]]:
 
 
 def _tokens(text: str, dialect: str) -> Iterator[Token]:
-    # sqlglot is imported when a dialect is asked for: it takes a fifth of a second.
+    # sqlglot is imported when a dialect is requested: it takes a fifth of a second.
     import sqlglot  # noqa: PLC0415
     from sqlglot.errors import TokenError  # noqa: PLC0415
 
@@ -148,7 +148,7 @@ def _word(text: str) -> str:
 
 
 def _unfinished(text: str) -> int:
-    """Return where a string or comment begins that has no end, as near as quotes tell."""
+    """Return where a string or comment without an end begins, as near as quotes show it."""
     return max(text.rfind(quote) for quote in ("'", '"', "`", "/*"))
 
 

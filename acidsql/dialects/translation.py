@@ -13,7 +13,7 @@ class Translation:
     Attributes:
         text: the statement.
         settings: settings of Spark under which it means what it meant.
-        warnings: what the statement asked for and does not get; the rows are the same.
+        warnings: what the statement requested and does not get; the rows are the same.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Statements of Trino, written for Spark as far as they are known to mean the same there.
+"""Statements of Trino, written for Spark where they are known to mean the same there.
 
 sqlglot reads the syntax and writes it for Spark. What a function means is decided here
 (``trino_functions``): functions go through sqlglot under names that it does not know.
@@ -114,7 +114,7 @@ def _translated(text: str, nodes: Sequence[Node]) -> str:
 def _masked(
     text: str, nodes: Sequence[Node]
 ) -> tuple[list[str], dict[str, tuple[str, int]], list[int]]:
-    """Return the pieces of a text in which functions have names of our own.
+    """Return the pieces of a text, with names of our own for its functions.
 
     Returns:
         the pieces; for each name the function, and its offset; the offset of each piece.
@@ -133,7 +133,7 @@ def _masked(
             offsets.pop()
             piece = token.text[1:-1]
         elif token.word == "ROW" and after == "ONLY":
-            piece = "ROWS"  # older releases of sqlglot read FETCH FIRST 1 ROWS ONLY alone
+            piece = "ROWS"  # older releases of sqlglot read only FETCH FIRST 1 ROWS ONLY
         elif token.is_string and before == "TIMESTAMP" and _ZONED.fullmatch(token.text):
             raise unsupported(
                 text,

@@ -1,4 +1,4 @@
-"""Calls of Trino's functions, and what stands for them in Spark."""
+"""Calls of Trino's functions, and what replaces them in Spark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNITS = {
     "year": "{1} * INTERVAL '1' YEAR",
 }
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-# Full months, of which the last ends where the first began, or with its month.
+# Full months. The last one ends where the first one began, or with its month.
 _MONTHS_AFTER = (
     "(timestampdiff(MONTH, {0}, {1}) + if("
     "{0} + (timestampdiff(MONTH, {0}, {1}) + 1) * INTERVAL '1' MONTH <= {1}, 1, 0))"
@@ -78,7 +78,7 @@ class Call:
 
 
 def text_of(call: Call) -> str:
-    """Return what stands for a call in Spark.
+    """Return what replaces a call in Spark.
 
     Raises:
         AcidDialectError: the function is not carried over.

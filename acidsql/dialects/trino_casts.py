@@ -19,7 +19,7 @@ _ROUNDED = (
 
 
 def cast(source: Source, node: Any) -> Any:
-    """Return what stands for a CAST or TRY_CAST."""
+    """Return what replaces a CAST or TRY_CAST."""
     function = "TRY_CAST" if type(node).__name__ == "TryCast" else "CAST"
     return raw(_cast_to(source, function, node.this, operand_of(node.this), node.args["to"]))
 

@@ -1,4 +1,4 @@
-"""UNNEST of Trino, and the lateral views that stand for it in Spark."""
+"""UNNEST of Trino, and the lateral views that replace it in Spark."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             super().uncacheTable(tableName)
 
     def refreshTable(self, tableName: str) -> None:  # noqa: N802, N803
-        """See PySpark; nothing is done for ACID tables, which every query lists anew."""
+        """See PySpark; nothing is done for ACID tables, which every query lists again."""
         if self._named(tableName) is None:
             super().refreshTable(tableName)
 

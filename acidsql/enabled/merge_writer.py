@@ -37,7 +37,7 @@ class AcidMergeIntoWriter:
         return _WhenNotMatchedBySource(self, condition)
 
     def withSchemaEvolution(self) -> AcidMergeIntoWriter:  # noqa: N802
-        """Add the columns to the table that the source has besides, as far as clauses name them."""
+        """Add those columns to the table that only the source has and that clauses name."""
         return self._with(lambda merge: merge.withSchemaEvolution())
 
     def merge(self) -> None:

@@ -15,7 +15,7 @@ from acidsql.planning.name_resolution import find, qualified
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.at_work import is_at_work
 
-# Set in the conf of a session that is enabled: its clones, in which Spark runs the batches of a
+# Set in the conf of a session that is enabled. Its clones, where Spark runs the batches of a
 # stream, inherit it, and new sessions do not.
 SETTING = "acidsql.enabled"
 

@@ -22,7 +22,7 @@ _TRANSACTIONAL = "transactional"
 # Options that do not become properties of the new table.
 _NO_PROPERTIES = (_OVERWRITE_MODE, _MERGE_SCHEMA, _REPLACE_WHERE, _OVERWRITE_SCHEMA, "path")
 _ACID = "acidsql"
-# Names of each file format; ``hive`` and ``acidsql`` stand for the format that the table has.
+# Names of each file format; ``hive`` and ``acidsql`` mean the format that the table has.
 _FORMATS = {
     FileFormat.ORC: ("orc", "hive", _ACID),
     FileFormat.PARQUET: ("parquet", "hive", _ACID),
@@ -60,7 +60,7 @@ class WriterSettings:
 
     @property
     def replaces_table(self) -> bool:
-        """Whether ``mode("overwrite")`` replaces the table, and not its rows alone: the value of
+        """Whether ``mode("overwrite")`` replaces the table, and not only its rows: the value of
         the option ``overwriteSchema``.
         """
         return (self.option(_OVERWRITE_SCHEMA) or "false").lower() == "true"
@@ -226,8 +226,8 @@ def table_properties(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_options(options: Mapping[str, str], table: Table, *, of_overwrite: bool = False) -> None:
-    """Refuse options of a writer that have no effect on a transactional table, and those of which
-    one says that whole partitions are replaced, and the other that some rows are.
+    """Refuse options of a writer that have no effect on a transactional table. Refuse also two
+    options if one says that whole partitions are replaced, and the other that some rows are.
 
     Args:
         options: as given.

@@ -70,7 +70,7 @@ class FileDescription:
     """ORC file.
 
     Attributes:
-        found: its path, and what the path tells.
+        found: its path, and what the path says about it.
         rows: number of its rows or delete events.
         types: its type, as ORC writes it.
         compression: name of the codec, in lower case.
@@ -100,7 +100,7 @@ class UnreadableFile:
     """File that pyorc, or the parser of its metadata, cannot read.
 
     Attributes:
-        found: its path, and what the path tells.
+        found: its path, and what the path says about it.
         error: with the path and the reason.
     """
 

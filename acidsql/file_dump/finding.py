@@ -1,4 +1,4 @@
-"""Files of a table, a partition or a directory, by their names alone."""
+"""Files of a table, a partition or a directory, found only by their names."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def files_of_table(
 
 def _existing(files: ReadableFiles, places: Sequence[tuple[str, str]]) -> Iterator[FoundFile]:
     for location, partition in places:
-        if files.is_directory(location):  # CHECK TABLE tells which are gone
+        if files.is_directory(location):  # CHECK TABLE reports which are gone
             yield from find_files(files, location, partition)
 
 

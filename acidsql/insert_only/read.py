@@ -46,7 +46,7 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
     """Build a DataFrame of a snapshot's rows, with the table's columns in their order.
 
     Args:
-        record: says of which snapshot; what is read is noted in it.
+        record: contains the snapshot; what is read is noted in it.
         as_stored: whether timestamps stay as Spark's reader has them, to be written again, and are
             not converted to the session's time zone.
 
@@ -140,7 +140,7 @@ def check_text_columns(session: AcidSession, table: Table) -> None:
 
 
 def null_text(properties: Mapping[str, str]) -> str:
-    """Return the text that stands for NULL in a text table."""
+    """Return the text that means NULL in a text table."""
     return properties.get("serialization.null.format", "\\N")
 
 

@@ -17,7 +17,7 @@ class StagedDirectory:
     """Staged directory: the name of its target, the values of its partition, its files.
 
     Attributes:
-        sizes: in bytes, by the names of the files, as far as they are known.
+        sizes: in bytes, by the names of the files, where they are known.
     """
 
     target: str

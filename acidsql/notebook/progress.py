@@ -13,7 +13,7 @@ from acidsql.repl.runner import BAR, Progress, TerminalBar
 
 
 def progress_of(shell: InteractiveShell) -> Progress | None:
-    """Return a bar for a shell: of a notebook, of a terminal, or None where nobody watches."""
+    """Return a bar for a shell: of a notebook, of a terminal, or None where no user watches."""
     if getattr(shell, "kernel", None) is not None:
         return NotebookBar()
     return TerminalBar() if sys.stderr.isatty() else None
@@ -27,7 +27,7 @@ class NotebookBar:
         self._drawn: dict[str, str] = {}
 
     def show(self, completed: int, known: int, seconds: float) -> None:
-        """Draw the bar, or draw it anew if it has changed."""
+        """Draw the bar, or draw it again if it has changed."""
         drawn = _bundle(completed, known, int(seconds))
         if self._handle is None:
             self._handle = display(drawn, raw=True, display_id=True)

@@ -21,11 +21,11 @@ def lines_of(result: Result) -> str | None:
 
 
 def concise(result: Result, statement: str) -> Result:
-    """Return the answer of a statement in as few columns as say what it did.
+    """Return the answer of a statement with only the columns that say what it did.
 
     Args:
         result: all of it.
-        statement: the text, of which SHOW COMPACTIONS has all columns.
+        statement: the text. The answer of SHOW COMPACTIONS keeps all columns.
     """
     is_shown = statement.lstrip().upper().startswith("SHOW")
     if is_shown or not set(_COMPACTION) <= set(result.columns):

@@ -54,7 +54,7 @@ def is_transactional(properties: Result) -> bool:
 
 
 def with_columns(result: Result, names: Sequence[str]) -> Result:
-    """Return a result with some of its columns, in the order in which they are named."""
+    """Return a result with some of its columns, in the order of ``names``."""
     chosen = [result.columns.index(name) for name in names]
     return replace(
         result,

@@ -39,7 +39,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Names(Protocol):
-    """Catalog, as far as completion asks it."""
+    """Part of the catalog that completion uses."""
 
     def databases(self) -> Iterable[str]:
         """Return the databases."""
@@ -226,7 +226,7 @@ def _aliases(before: Sequence[Token], depth: int) -> Iterator[str]:
 
 
 def _matching(offers: Iterable[_Offer], word: str) -> Iterator[Completion]:
-    """Yield the completions of a word, each once: what comes first stands for the others."""
+    """Yield the completions of a word, each once: of equal ones, the first."""
     wanted = word.lower().lstrip("`")
     seen = set()
     for words, meaning in offers:

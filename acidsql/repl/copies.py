@@ -33,7 +33,7 @@ def convert(  # noqa: PLR0913 - one argument for every option
     batch_rows: int,
     dry_run: bool,
 ) -> int:
-    """Convert a table, and tell what was done; return the exit code."""
+    """Convert a table, and report what was done; return the exit code."""
 
     def run(*, dry: bool, on_batch: Callable[[int, int, int], None] | None) -> acidsql.CopyReport:
         return acidsql.convert(
@@ -78,7 +78,7 @@ def export(
     partition_by: str | None,
     options: Mapping[str, str],
 ) -> int:
-    """Export a table, and tell what was done; return the exit code."""
+    """Export a table, and report what was done; return the exit code."""
 
     def work() -> acidsql.CopyReport:
         return acidsql.export(

@@ -18,7 +18,7 @@ _LINES = 1000
 
 
 class Export:
-    """Export of one result, of which only the rows of a partition are in memory.
+    """Export of one result. Only the rows of one of its partitions are in memory at a time.
 
     Attributes:
         rows: number of rows that were written.

@@ -38,7 +38,7 @@ def read_favourites(file: Path) -> dict[str, str]:
 
 
 def write_favourites(file: Path, favourites: Mapping[str, str]) -> None:
-    """Write the file anew, so that no reader sees half of it.
+    """Replace the file as a whole, so that no reader sees half of it.
 
     Raises:
         FavouriteError: it cannot be written.

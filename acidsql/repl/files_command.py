@@ -33,7 +33,7 @@ from acidsql.storage.local_files import LocalFiles
 from acidsql.storage.readable_files import ReadableFiles
 from acidsql.streaming.client import open_client
 
-# Events that are shown if nobody says how many.
+# Number of events that are shown if none is given.
 _FEW = 20
 _SCREEN = 80
 

@@ -27,7 +27,7 @@ _FILE = "file:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownDirectory:
-    """Directory of which a copy does not tell whether its transaction committed.
+    """Directory whose transaction may have committed or not: a copy does not say which.
 
     Attributes:
         table: its table.

@@ -1,4 +1,4 @@
-"""The tables that a statement names, as far as an unfinished text tells."""
+"""The tables that a statement names, according to its text, which may be unfinished."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _show(text: str, pager: str) -> None:
 
 @contextmanager
 def _interrupts_left_to_the_pager() -> Iterator[None]:
-    """Let Ctrl-C reach the pager alone, which is not to outlive its shell's waiting."""
+    """Let Ctrl-C reach only the pager, which is not to outlive its shell's waiting."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -25,7 +25,7 @@ class Program(click.Group):
         except click.Abort:
             click.echo("error: aborted", err=True)
             sys.exit(1)
-        # Commands return nothing; a number is the exit code that click was told.
+        # Commands return nothing; a number is the exit code that click was given.
         sys.exit(code if isinstance(code, int) else 0)
 
 

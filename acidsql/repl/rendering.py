@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 
 class Form(Enum):
-    """Meaning of a column's values, which JSON tells apart."""
+    """Meaning of a column's values, which JSON distinguishes."""
 
     TEXT = "text"
     NUMBER = "number"

@@ -100,7 +100,7 @@ def _warn(found: Iterable[str]) -> None:
 
 
 def _run(start: Callable[[], Server | ConnectServer], host: str) -> None:
-    """Start a server, tell where it listens, and stop it at a signal."""
+    """Start a server, print where it listens, and stop it at a signal."""
     stopped = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -111,7 +111,7 @@ def _run(start: Callable[[], Server | ConnectServer], host: str) -> None:
     server = start()
     shown = f"[{host}]" if ":" in host else host
     sys.stdout.write(f"listening on {shown}:{server.port}\n")
-    with suppress(OSError):  # nobody reads it
+    with suppress(OSError):  # no process reads it
         sys.stdout.flush()
     stopped.wait()
     server.stop()

@@ -32,8 +32,8 @@ def start_session(
         master: Spark master URL; None leaves it to Spark's own configuration.
         warehouse: directory of ``spark.sql.warehouse.dir``; None leaves Spark's default.
         conf: further Spark options, which win over the shell's own.
-        environ: environment in which Spark is started; ``SPARK_LOCAL_IP`` and ``PYSPARK_PYTHON``
-            are added where they are missing.
+        environ: environment of Spark's process. ``SPARK_LOCAL_IP`` and ``PYSPARK_PYTHON`` are added
+            where they are missing.
 
     Raises:
         AcidAnalysisError: JAVA_NEEDED, Java is missing or too old.

@@ -29,14 +29,14 @@ def switched_expansion(settings: Settings, argument: str) -> tuple[Settings, str
 
 
 def changed_format(settings: Settings, argument: str) -> tuple[Settings, str]:
-    """Set the format of results, or tell it."""
+    """Set the format of results, or show it."""
     if not argument:
         return settings, f"format is {settings.format_name} (of {', '.join(FORMATS)})"
     return replace(settings, format_name=_choice(argument, list(FORMATS))), ""
 
 
 def changed_dialect(settings: Settings, argument: str) -> tuple[Settings, str]:
-    """Set the dialect of statements, or tell it."""
+    """Set the dialect of statements, or show it."""
     if not argument:
         return settings, f"dialect is {settings.dialect} (of {', '.join(DIALECTS)})"
     return replace(settings, dialect=_choice(argument.lower(), DIALECTS)), ""

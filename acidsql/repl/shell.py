@@ -83,8 +83,8 @@ class Shell:
         execute: runs one statement of a dialect, as ``acidsql.sql`` does.
         settings: initial settings; commands change them.
         output: where results go; standard output by default.
-        confirm: asks the user a question that is answered with yes or no; None if nobody can be
-            asked, and what would be asked about is refused.
+        confirm: asks the user a question that is answered with yes or no. It is None if no user can
+            be asked: what needs an answer is then refused.
     """
 
     def __init__(

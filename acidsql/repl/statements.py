@@ -82,7 +82,7 @@ def _is_blank(text: str) -> bool:
 
 
 def marks_of_statements(source: str, lexis: Lexis = Lexis.SPARK) -> Iterator[Mark]:
-    """Yield the marks of ``source``, in which a hint is a comment: it hides semicolons, too."""
+    """Yield the marks of ``source``. A hint is a comment here: it hides semicolons, too."""
     hint_end = 0
     for mark in marks(source, lexis):
         if mark.kind is Kind.HINT:

@@ -157,7 +157,7 @@ def has_local_time(column: Column) -> bool:
 
 
 def has_instant(column: Column) -> bool:
-    """Return whether a column's type has TIMESTAMP_LTZ in it, of which files have the instant."""
+    """Return whether a column's type has TIMESTAMP_LTZ in it, which files have as an instant."""
     return INSTANT in timestamps_in(column.type)
 
 

@@ -113,7 +113,8 @@ def _is_sparks(session: AcidSession, name: str) -> bool:
 def name_pattern(text: str | None) -> re.Pattern[str]:
     r"""Compile a pattern of JDBC: ``%`` is any text, ``_`` any character, ``\`` escapes them.
 
-    Names are compared in any case. ``*`` alone, an empty text and None are all names, as in Spark.
+    Names are compared in any case. The text ``*``, an empty text and None match all names, as in
+    Spark.
 
     >>> bool(name_pattern("sales\\_%").fullmatch("SALES_2024"))
     True

@@ -102,8 +102,8 @@ def connect_settings(
         has_token: whether the user gave a token.
 
     Raises:
-        AcidAnalysisError: MISSING_SERVER_SETTING, clients of other machines need a token, or it was
-            asked for, and there is none.
+        AcidAnalysisError: MISSING_SERVER_SETTING, there is no token, and clients of other machines
+            need one, or it was requested.
     """
     is_needed = authentication == "token" or not is_loopback(host)
     if is_needed and not has_token:
@@ -132,7 +132,7 @@ def connect_dangers(host: str, *, has_token: bool) -> Iterator[str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name or address is of this machine alone."""
+    """Return whether a name or address is only of this machine."""
     try:
         found = {info[4][0] for info in socket.getaddrinfo(host, None)}
     except OSError:

@@ -153,8 +153,8 @@ class AcidSession:
     @classmethod
     @contextmanager
     def using(cls, spark: SparkSession) -> Iterator[AcidSession]:
-        """Enter a block in which the ``AcidSession`` of a Spark session is not closed because
-        nothing reaches it.
+        """Keep the ``AcidSession`` of a Spark session open during a block, even if nothing refers
+        to it.
         """
         with cls._lock:
             session = cls.of(spark)
@@ -175,7 +175,7 @@ class AcidSession:
 
     @classmethod
     def _close_unreachable(cls) -> None:
-        """Close the sessions that nobody can use any more."""
+        """Close the sessions that no program can use any more."""
         for session in list(cls.open_sessions.values()):
             if session._handles or session._statements:
                 continue
@@ -198,12 +198,12 @@ class AcidSession:
 
     @once_property
     def jvm_time_zone(self) -> str:
-        """Time zone in which Spark's ORC reader and writer take local times."""
+        """Time zone that Spark's ORC reader and writer use for local times."""
         return bridge.jvm_time_zone(self.spark)
 
     @property
     def time_zone(self) -> str:
-        """Session's time zone as it is now, in which a statement has the local times of files."""
+        """Session's current time zone, which a statement uses for the local times of files."""
         return bridge.session_time_zone(self.spark)
 
     @property

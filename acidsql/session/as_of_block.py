@@ -1,4 +1,4 @@
-"""Blocks in which all statements of a thread read tables as of one moment."""
+"""Blocks whose statements, all those of a thread, read tables as of one moment."""
 
 from __future__ import annotations
 

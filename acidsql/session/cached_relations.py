@@ -1,8 +1,8 @@
-"""Relations that CACHE TABLE keeps: of each table or view the plan of the snapshot that was read
+"""Relations that CACHE TABLE keeps: for each table or view, the plan of the snapshot that was read
 last, which Spark's cache manager knows.
 
-A statement that sees the same snapshot reads that plan. One that sees another has it planned and
-cached anew: what is read is always current.
+A statement that sees the same snapshot reads that plan. For a statement that sees another snapshot,
+the relation is planned and cached again: what is read is always current.
 """
 
 from __future__ import annotations

@@ -47,7 +47,8 @@ class Heartbeater:
 
         Args:
             txn_id: the transaction.
-            owner: without it nobody would end the transaction; none are sent once it has ended.
+            owner: the only one that can end the transaction. After the owner itself has ended, no
+                more heartbeats are sent.
         """
         with self._lock:
             self._alive.add(txn_id)

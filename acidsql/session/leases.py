@@ -86,7 +86,7 @@ class Leases:
 
         Args:
             txn_id: the read transaction.
-            of_statement: False for a lease of several statements, each of which is to be built in
+            of_statement: False for a lease of several statements. Each of them has to be built in
                 a block of ``resumed``.
         """
         lease = Lease(txn_id=txn_id, opened=self._clock())
@@ -100,7 +100,7 @@ class Leases:
     @contextmanager
     def resumed(self, lease: Lease) -> Iterator[None]:
         """Let the scans that this thread builds in the block belong to a lease of several
-        statements, whose age begins anew.
+        statements, and count its age from now on.
         """
         lease.opened = self._clock()
         self._local.current = lease
@@ -216,7 +216,7 @@ class Leases:
             # It timed out, while the process was suspended or the metastore could not be reached.
             logger.warning("read txn %s: ended before its lease: %s", lease.txn_id, error)
         except MetastoreError as error:
-            # It will time out. Nobody reads under it, and it has written nothing.
+            # It will time out. No reader uses it, and it has written nothing.
             logger.warning("read txn %s: not ended, the metastore is away: %s", lease.txn_id, error)
 
 

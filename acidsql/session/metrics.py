@@ -42,7 +42,7 @@ class Phase(StrEnum):
 class StatementMetrics:
     """Metrics of one statement.
 
-    Those of a query end when its DataFrame is made: Spark's own metrics tell of what the DataFrame
+    Those of a query end when its DataFrame is made: Spark's own metrics cover what the DataFrame
     does later.
 
     Attributes:
@@ -251,8 +251,8 @@ _of_frames: WeakKeyDictionary[DataFrame, StatementMetrics] = WeakKeyDictionary()
 
 
 def current() -> Recording:
-    """Return the record of the statement that this thread runs; one that nobody reads if there is
-    none.
+    """Return the record of the statement that this thread runs. If there is none, return a record
+    that is never read.
     """
     return _current.get() or Recording()
 

@@ -1,7 +1,7 @@
 """Owners of transactions of several statements: threads, and connections of the DB-API.
 
 Such a transaction belongs to the thread that began it. A shell runs each statement in a thread of
-its own: that thread acts for the one in which the user types. A connection owns its transaction
+its own: that thread acts for the one where the user types. A connection owns its transaction
 itself, whichever thread uses it.
 """
 

@@ -230,8 +230,8 @@ def retries(spark: SparkSession) -> int:
 class Isolation(StrEnum):
     """Isolation of a statement that writes.
 
-    SNAPSHOT: nobody else has changed the rows that it changes. SERIALIZABLE: nor those that it has
-    read, at the time of its commit.
+    SNAPSHOT: no other transaction has changed the rows that it changes. SERIALIZABLE: nor those
+    that it has read, at the time of its commit.
     """
 
     SNAPSHOT = "snapshot"

@@ -35,7 +35,7 @@ class ClaimFiles(Disk, Protocol):
 
 
 class Writer(Protocol):
-    """Whoever writes to tables of a metastore: an ``AcidSession``, a streaming connection."""
+    """Writer to the tables of a metastore: an ``AcidSession`` or a streaming connection."""
 
     @property
     def metastore(self) -> Metastore:
@@ -118,7 +118,7 @@ def _claim(session: Writer, table: Table, mine: _Claim) -> bool:
 class Ownership(Enum):
     """Answer to the question whom a table's directory belongs to, by the file in it."""
 
-    # This table, or nobody: the next statement that writes claims the directory.
+    # This table, or no table yet: then the next statement that writes claims the directory.
     OWN = "own"
     OTHER = "another table or metastore"
     DAMAGED = "the file cannot be read"

@@ -1,7 +1,7 @@
 """Temporary views over ACID tables, of a session or of the application.
 
 Spark keeps the plan of a temporary view, which has one snapshot. The text of the view is kept here,
-and planned anew by each statement.
+and each statement plans it again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scope in which acidsql works for a Spark session."""
+"""Scope of the work of acidsql for a Spark session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acidsql.session.process import check_process
 
 @contextmanager
 def at_work_for(spark: SparkSession) -> Iterator[AcidSession]:
-    """Enter a block in which acidsql works for a Spark session, and yield its ``AcidSession``.
+    """Let acidsql work for a Spark session during a block, and yield its ``AcidSession``.
 
     The first signal whose handler raises interrupts it; others wait until it has ended.
     """

@@ -187,7 +187,7 @@ class SparkDDLCompiler(compiler.DDLCompiler):
         return text
 
     def create_table_constraints(self, table: Any, *arguments: Any, **kw: Any) -> str:
-        """Write nothing: keys are known to the program alone.
+        """Write nothing: only the program knows keys.
 
         Raises:
             CompileError: a UNIQUE or CHECK, which would hold nothing.

@@ -1,4 +1,4 @@
-"""Streaming ingest: rows into ACID tables from Python alone, without Spark and without a JVM.
+"""Streaming ingest: rows into ACID tables from pure Python, without Spark and without a JVM.
 
 Hive's Streaming Data Ingest V2 in Python; see ``connect``.
 """

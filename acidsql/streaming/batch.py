@@ -69,10 +69,10 @@ class TransactionBatch:
     Attributes:
         client: of the metastore.
         table: its definition when the batch was opened.
-        partition: values of the one partition that is written to; None: a record tells its own, or
-            the table has none.
+        partition: values of the one partition that is written to. It is None if records contain
+            those of their partitions, or if the table has none.
         statement: for the history of the table.
-        members: transaction ids and write ids, in the order in which they are used.
+        members: transaction ids and write ids, in the order of their use.
         used: number of transactions that were begun.
         is_broken: whether no further transaction can be begun.
         files: growing files by destination.
@@ -144,7 +144,7 @@ class TransactionBatch:
     def _is_outdated(self) -> bool:
         """Return whether rows with the batch's write ids might be lost, or not fit.
 
-        Looked at under the lock, with which nobody can replace the rows of the table.
+        The caller holds the lock, so no other transaction can replace the rows of the table.
         """
         metastore, table = self.client.metastore, self.table
         found = metastore.find_table(table.database, table.name)
@@ -187,8 +187,8 @@ class TransactionBatch:
         )
 
     def _directory(self, values: tuple[str, ...]) -> str:
-        """Return the directory of the batch in a partition; make it, and tell the metastore of
-        both, before anything is in them.
+        """Return the directory of the batch in a partition. The first time, make the directory and
+        report both to the metastore, before anything is in them.
         """
         if values in self._touched:
             return self._directories[values]
@@ -207,7 +207,7 @@ class TransactionBatch:
         if values not in self._directories:
             check_partition(client, table, partition.location)
             self._check_write_ids(partition.location)
-            # An aborted one may be cleaned already, and nobody would remove what is made now.
+            # An aborted one may be cleaned already: no cleaner would remove what is made now.
             client.metastore.require_open(self.current.txn_id)
             path = child(partition.location, self.name)
             client.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
@@ -258,13 +258,13 @@ class TransactionBatch:
             counts = WriteCounts(inserted=self._rows, files=len(self._grown), size=size)
             made.append(RecordCounts(table=table, counts=counts))
         if self._touched:
-            # Statistics are out of date with each commit: others may have computed them anew.
+            # Statistics are out of date with each commit: others may have computed them again.
             mark = self.members[-1].write_id
             made += recorded_writes(table, self._touched.values(), mark=mark)
         return [*made, *extra]
 
     def finish_writes(self) -> None:
-        """Tell the metastore of a transaction that wrote to no partition."""
+        """Report a transaction that wrote to no partition to the metastore."""
         if not self._touched and self.partition is None and self.table.partition_columns:
             self.client.metastore.add_dynamic_partitions(
                 self.current.txn_id, self.table.database, self.table.name, [], Operation.INSERT
@@ -277,7 +277,7 @@ class TransactionBatch:
         self.client.heartbeater.remove(self.current.txn_id)
 
     def abort(self) -> None:
-        """Abort the current transaction, whose rows nobody has seen."""
+        """Abort the current transaction. No reader has seen its rows."""
         for place in self._grown:
             self.files[place].discard()
         self._abort(self.current.txn_id)

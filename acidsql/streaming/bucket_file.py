@@ -92,12 +92,12 @@ class BucketFile:
         self._held = b""
         self._last_keys: list[tuple[int, int, int]] = []
         self._end = len(HEADER)
-        # After a failed write nobody knows where the file ends.
+        # After a failed write it is unknown where the file ends.
         self._is_end_known = True
         self._flushed = 0
         self._side_end = _LONG
         if self._side is not None:
-            # First of all, so that nobody takes the end of a growing file for its end.
+            # First of all, so that no reader takes the end of a growing file for its end.
             files.begin(self._side, bytes(_LONG))
         files.begin(path, HEADER)
 
@@ -112,8 +112,8 @@ class BucketFile:
         return self._tail.rows
 
     def append(self, events: pa.Table) -> None:
-        """Append insert events of one transaction, in ascending order of row id; nobody sees them
-        before ``flush``.
+        """Append insert events of one transaction, in ascending order of row id. No reader sees
+        them before ``flush``.
         """
         content = _encoded(events, self._codec)
         source = stripe_file(content, len(content))

@@ -208,7 +208,7 @@ class StreamingConnection:
         return [RecordOffset(table=table, stream=stream, before=before, offset=offset)]
 
     def abort(self) -> None:
-        """Abort the transaction; nobody sees its rows.
+        """Abort the transaction. No reader sees its rows.
 
         Raises:
             TransactionStateError: NO_ACTIVE_TRANSACTION, CONNECTION_CLOSED.
@@ -301,7 +301,7 @@ class StreamingConnection:
             logger.exception("a batch of %s was closed badly", self._buffer.table.full_name)
 
     def _watch(self) -> None:
-        """Close a batch that nobody has used for a while: its transactions hold back cleaners."""
+        """Close a batch that was not used for a while: its transactions hold back cleaners."""
         with self._idle:
             while not self._closed:
                 left = self._last_used + self._options.idle_timeout - time.monotonic()
@@ -313,7 +313,7 @@ class StreamingConnection:
                     self._close_quietly()
 
     def _spill(self) -> None:
-        """Write rows to the files of the batch, where nobody sees them yet."""
+        """Write rows to the files of the batch, where no reader sees them yet."""
         batch = self._require_transaction()
         for place, parts in self._buffer.take().items():
             batch.append(place, pa.concat_tables(parts))

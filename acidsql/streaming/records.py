@@ -162,7 +162,7 @@ class Converter:
 
     def _in_columns(self, fields: Sequence[Fields]) -> Sequence[Sequence[Any]]:
         """Return the values of records by column, in the order of the columns."""
-        # Most records are alike. Taken together they need no tuple for each, of which so many would
+        # Most records are alike. Taken together they need no tuple for each: so many tuples would
         # have Python look for garbage again and again.
         if set(map(len, fields)) == {len(self._names)}:
             kinds = set(map(type, fields))

@@ -31,11 +31,11 @@ class RowBuffer:
 
     Args:
         table: the table.
-        partition: values of the one partition; None if records tell their own.
+        partition: values of the one partition; None if records contain those of their partitions.
         writer: form of the records.
         options: of the connection.
-        spill: writes the rows to files, where nobody sees them yet; called when they take too much
-            memory.
+        spill: writes the rows to files, where no reader sees them yet. It is called when they take
+            too much memory.
 
     Attributes:
         table: the table.

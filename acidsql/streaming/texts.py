@@ -57,7 +57,7 @@ def day(text: str) -> date:
 
 
 def local_time(text: str, zone: ZoneInfo) -> datetime:
-    """Return the local time in a zone that a text stands for; it may name another zone.
+    """Return the local time in a zone that a text means. The text may name another zone.
 
     >>> local_time("2024-01-01 12:00:00Z", ZoneInfo("Europe/Berlin"))
     datetime.datetime(2024, 1, 1, 13, 0)
@@ -67,7 +67,7 @@ def local_time(text: str, zone: ZoneInfo) -> datetime:
 
 
 def instant(text: str, zone: ZoneInfo) -> datetime:
-    """Return the instant that a text stands for: that of a local time in a zone, if it names none.
+    """Return the instant that a text means. If it names no zone, it is a local time in ``zone``.
 
     >>> instant("2024-01-01 12:00:00", ZoneInfo("Europe/Berlin")).astimezone(UTC).hour
     11

@@ -135,7 +135,7 @@ class ChangeColumn(Named):
         default: of ``SET DEFAULT``.
         without_default: whether it is ``DROP DEFAULT``.
         sync_identity: whether it is ``SYNC IDENTITY``.
-        moved: True for ``FIRST`` alone, the name of the column for ``AFTER`` alone.
+        moved: True for only ``FIRST``, the name of the column for only ``AFTER``.
         cascade: whether ``CASCADE`` is given, which changes partitions as well.
     """
 

@@ -25,7 +25,7 @@ def bind(text: str, args: Mapping[str, str] | Sequence[str] | None) -> str:
     Args:
         text: SQL.
         args: SQL text of each value, by name or by position; values that no marker asks for are
-            ignored, as Spark ignores them. None leaves the text alone.
+            ignored, as Spark ignores them. None leaves the text unchanged.
 
     Raises:
         AcidAnalysisError: UNBOUND_SQL_PARAMETER, a marker has no value.

@@ -10,7 +10,7 @@ _LONGEST_TEXT = 200
 
 
 class Place(TypedDict):
-    """A place in a text, as the errors of ``acidsql.errors`` tell it.
+    """A place in a text, as the errors of ``acidsql.errors`` report it.
 
     Attributes:
         line: 1-based line.

@@ -16,7 +16,7 @@ def query_starts(text: str) -> Iterator[int]:
     """Yield the offsets at which a query may begin after a condition, the first one first.
 
     They are those of the words that queries begin with, and of opening parentheses, outside of
-    other parentheses. Which of them it is, only a parser of expressions can tell.
+    other parentheses. Only a parser of expressions can determine which of them it is.
 
     >>> text = "a = f(SELECT 1) SELECT 2"
     >>> [text[start:] for start in query_starts(text)]

@@ -446,7 +446,7 @@ class AnalyzeTable(Named):
     """``ANALYZE TABLE … COMPUTE STATISTICS``.
 
     Attributes:
-        noscan: whether the files are measured alone.
+        noscan: whether the files are only measured.
         all_columns: ``FOR ALL COLUMNS``, or Hive's ``FOR COLUMNS`` without names.
         analyzed_columns: names of ``FOR COLUMNS``.
     """
@@ -488,7 +488,7 @@ class CheckTable(Named):
     Attributes:
         mode: ``fast`` looks at names and the ends of files, ``full`` at the row ids too.
         repair: whether to repair what can be repaired safely.
-        dry_run: whether to tell only what would be repaired.
+        dry_run: whether to report what would be repaired, and repair nothing.
     """
 
     partition: PartitionSpec | None = None

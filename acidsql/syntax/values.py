@@ -1,4 +1,4 @@
-"""Values of Python as SQL text: the one way in which a value is written into a statement."""
+"""Values of Python as SQL text: the only way to write a value into a statement."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def _shown(value: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a scalar of numpy or pandas as the value of Python that it stands for.
+    """Return a scalar of numpy or pandas as the value of Python that it means.
 
-    Of members of enumerations that are numbers or texts too, that is returned. Other values, and
-    float32 of numpy, which is a FLOAT, are returned as they are.
+    For members of enumerations that are also numbers or texts, the number or text is returned.
+    Other values, and float32 of numpy, which is a FLOAT, are returned as they are.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.PARAMETER_TYPE.
