@@ -47,7 +47,7 @@ def ways_of_loss(old: AcidState, new: AcidState, seen: ValidWriteIdList) -> Lost
 
 
 def later_delete_deltas(new: AcidState, seen: ValidWriteIdList) -> tuple[AcidDirectory, ...]:
-    """Return the delete deltas of a later version whose events an older one may not see at all.
+    """Return the delete deltas of a later version that may have events hidden from an older one.
 
     Args:
         new: directories of the later version.

@@ -133,11 +133,11 @@ class TableVersion:
 
     Attributes:
         write_id: number of the version; 0 if nothing was written before the moment.
-        committed: seconds since 1970 at which it committed; None if nobody knows.
+        committed: seconds since 1970 at which it committed; None if it is unknown.
         write_ids: write ids whose rows and delete events the version has. Those that committed
             later are among the open ones.
-        columns: that the table had in its files then; None if they are those of now, or nobody
-            knows.
+        columns: that the table had in its files then; None if they are those of now, or
+            unknown.
     """
 
     write_id: int
