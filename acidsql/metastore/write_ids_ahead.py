@@ -12,7 +12,7 @@ from acidsql.metastore.protocol import Metastore
 
 
 class Names(Protocol):
-    """Files of tables, of which only the names are read."""
+    """Names of the files of tables."""
 
     def names(self, path: str) -> Sequence[str]:
         """Return the names in a directory."""

@@ -175,7 +175,7 @@ def _send(
 
 
 def _moves_column_statistics(existing: Any, altered: Any) -> bool:
-    """Return whether the server has to write statistics of columns anew for an altered table."""
+    """Return whether the server has to rewrite statistics of columns for an altered table."""
     before, after = (
         (table.dbName, table.tableName, table.sd.cols) for table in (existing, altered)
     )
