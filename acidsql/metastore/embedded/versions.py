@@ -75,7 +75,7 @@ class _Writes:
         return cls(connection, name, table_id, row[0], row[1], row[2])
 
     def one(self, query: str, *values: object) -> int | None:
-        """Return the only value of a query over the write ids of the table, in which ``:table``
+        """Return the only value of a query over the write ids of the table. ``:table``
         is its id.
         """
         names = {f"v{i}": value for i, value in enumerate(values)}

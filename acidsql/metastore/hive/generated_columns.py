@@ -1,4 +1,4 @@
-"""Generated and identity columns. Hive does not know them: properties of their table do."""
+"""Generated and identity columns. Hive has none: properties of their table describe them."""
 
 from __future__ import annotations
 

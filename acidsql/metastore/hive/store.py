@@ -341,7 +341,7 @@ class HiveMetastore(CatalogStore):
         return f"{found.dbName}.{found.tableName}/{found.createTime}"
 
     def has_dropped(self, owner: TableOwner) -> bool:  # noqa: ARG002
-        """See ``Metastore``; tables of a server are nobody's in this sense."""
+        """See ``Metastore``; tables of a server have no owner in this sense."""
         return False
 
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
