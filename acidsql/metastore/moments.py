@@ -1,4 +1,4 @@
-"""Moments as of which tables are read, and the versions of tables that they find.
+"""Moments that tables are read as of, and the versions of tables that they find.
 
 Version n of a table is what was committed when its write id n committed. Write ids are no commit
 order: 7 may commit before 6, and then version 7 has no row of 6.

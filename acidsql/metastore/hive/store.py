@@ -245,7 +245,7 @@ class HiveMetastore(CatalogStore):
         txn_id: int,
         database: str,
         table: str,
-        statement: RecordedStatement | None = None,  # noqa: ARG002 - nobody keeps it
+        statement: RecordedStatement | None = None,  # noqa: ARG002 - it is not kept
     ) -> int:
         self._tables.remembered(database, table)
         return transactions.allocate_write_id(self.server, self._own, txn_id, database, table)
@@ -255,7 +255,7 @@ class HiveMetastore(CatalogStore):
         txn_ids: Sequence[int],
         database: str,
         table: str,
-        statement: RecordedStatement | None = None,  # noqa: ARG002 - nobody keeps it
+        statement: RecordedStatement | None = None,  # noqa: ARG002 - it is not kept
     ) -> tuple[int, ...]:
         self._tables.remembered(database, table)
         return transactions.allocate_write_ids(self.server, self._own, txn_ids, database, table)
