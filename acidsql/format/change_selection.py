@@ -1,4 +1,4 @@
-"""Selection of the directories that tell the changes between two valid lists of a table.
+"""Selection of the directories that contain the changes between two valid lists of a table.
 
 A base of a compaction has merged changes, so those that have some of the changes are left out, and
 the deltas are read that they have made obsolete. What INSERT OVERWRITE or TRUNCATE writes is a base
@@ -67,7 +67,7 @@ def change_segments(
     txns: ValidTxnList,
     formats: Mapping[str, str],
 ) -> list[Segment]:
-    """Select the directories that tell the changes between two lists, the newest segment last.
+    """Select the directories with the changes between two lists, the newest segment last.
 
     Args:
         names: in the directory of a table or partition.

@@ -1,7 +1,6 @@
-"""Checkpoints of a change feed: the valid write ids up to which changes were read, and of which
-table they are.
+"""Checkpoints of a change feed: the table, and the valid write ids whose changes were read.
 
-A number would not do: write id 7 may commit before 6, whose changes would be lost.
+One number is not enough: write id 7 may commit before 6, and the changes of 6 would be lost.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class Checkpoint:
 
     Attributes:
         write_ids: whose changes were read.
-        table_id: what tells the table from others, and from one that is created in its place.
+        table_id: identifies the table, so that one created in its place is another table.
     """
 
     write_ids: ValidWriteIdList

@@ -1,4 +1,4 @@
-"""History of a table as the names of its directories and the counts of their files tell it."""
+"""History of a table, read from the names of its directories and the counts of their files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acidsql.format.names import AcidDirectory, DirectoryKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDirectory:
-    """Directory of a table, and what its files tell.
+    """Directory of a table, and what its files show.
 
     Attributes:
         partition: name of its partition, or None.

@@ -22,7 +22,7 @@ _STRIPE_STATISTICS = 1
 
 
 class GrowingTail:
-    """Stripes of a file that grows, as far as its next tail has to name them.
+    """Stripes of a growing file that its next tail has to name.
 
     What the tail says of earlier stripes is kept as bytes, so that another tail costs no more than
     copying them.
@@ -64,7 +64,7 @@ class GrowingTail:
         self.rows += stripe.rows
 
     def build(self, content_end: int, items: Mapping[str, bytes]) -> bytes:
-        """Build the tail that follows the stripes, of which there is at least one.
+        """Build the tail that follows the stripes. There is at least one stripe.
 
         Args:
             content_end: position of the tail in the file.

@@ -1,6 +1,6 @@
 """Health of a table or partition: what its directories hold, and what to do about it.
 
-The advice follows from names, sizes and row counts alone, by the thresholds of Hive's compactor.
+The advice uses only names, sizes and row counts, with the thresholds of Hive's compactor.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Health:
         delta_bytes: size of the files of both.
         originals: number of files without row ids from before the table was transactional.
         stored_rows: number of rows in all files, deleted ones included; None if the files do not
-            tell.
+            contain it.
         delete_events: number of deleted rows that are still stored.
         files: number of files that a query reads.
         small_files: number of those with rows that have less than 16 MB.
@@ -101,7 +101,7 @@ class Health:
 
     @property
     def deleted_share(self) -> float | None:
-        """Share of the stored rows that are deleted; None if nobody knows the rows."""
+        """Share of the stored rows that are deleted; None if the number of rows is unknown."""
         if self.stored_rows is None:
             return None
         return min(1.0, self.delete_events / self.stored_rows) if self.stored_rows else 0.0

@@ -37,6 +37,6 @@ def _folded_character(character: str) -> str:
 def _single(character: str, *cases: str) -> str:
     """Return the first case of a character that is one character, else the character itself.
 
-    Java compares characters by these alone (toUpperCase of Character): ß stays ß.
+    Java compares characters only by these (toUpperCase of Character): ß stays ß.
     """
     return next((case for case in cases if len(case) == 1), character)

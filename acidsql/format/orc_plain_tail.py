@@ -3,10 +3,10 @@
 Two things of a tail are other ones:
 
 - The first stream of a timestamp, its seconds, is encoded like that of an integer, and each
-  timestamp is declared as one. Arrow has nanoseconds, of which there are none after 2262, and
-  converts between time zones by rules of its own; as integers, the seconds are what the file has.
+  timestamp is declared as one. Arrow has nanoseconds, which end in 2262, and converts between
+  time zones by rules of its own. Read as integers, the seconds are what the file has.
 - The fields of structs are named after their column ids: ``c7``. Arrow chooses columns by paths of
-  names, in which a dot of a name cannot be told from one of the path.
+  names, and cannot distinguish a dot in a name from one of the path.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def plain_tail(last_bytes: bytes) -> bytes:
 
 
 def cut_tail(plain: bytes, stripe: int, rows: int) -> bytes:
-    """Return a plain tail in which a stripe has fewer rows, so that no more are decoded.
+    """Return a plain tail that gives a stripe fewer rows, so that no more are decoded.
 
     Args:
         plain: see ``plain_tail``.

@@ -78,7 +78,7 @@ def _run_v2(stream: bytes, position: int) -> tuple[Numbers, int]:
 
 
 def _patched(stream: bytes, position: int, length: int, width: int) -> tuple[Numbers, int]:
-    """Decode a run of small numbers above a base, some of which have more bits than the others."""
+    """Decode a run of small numbers above a base, where some have more bits than the others."""
     base_size = (stream[position] >> 5) + 1
     patch_width = _WIDTHS[stream[position] & 31]
     gap_width = (stream[position + 1] >> 5) + 1

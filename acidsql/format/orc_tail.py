@@ -224,7 +224,7 @@ def append_metadata(last_bytes: bytes, file_length: int, items: Mapping[str, byt
     They are a copy of the tail's sections, one more chunk of the footer with the items, and a new
     postscript. Protobuf allows repeated fields anywhere in a message, and ORC readers count from
     the end of the file, so the old tail becomes dead bytes. An item whose key the file has already
-    replaces the old one; readers differ in which of two they use.
+    replaces the old one, because readers do not agree on which of two they use.
 
     Args:
         last_bytes: at least the last :func:`tail_length` bytes of the file.

@@ -29,7 +29,7 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Undo :func:`escape`; a ``%`` that no two hexadecimal digits follow stands for itself."""
+    """Undo :func:`escape`; a ``%`` without two hexadecimal digits after it stays."""
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
 
 

@@ -17,7 +17,7 @@ def can_exist(path: str) -> bool:
 
 
 def parent(path: str) -> str:
-    """Return the directory in which a file or directory lies.
+    """Return the directory that contains a file or directory.
 
     >>> parent("file:/a/b"), parent("hdfs://host:8020/a"), parent("file:/a")
     ('file:/a', 'hdfs://host:8020/', 'file:/')

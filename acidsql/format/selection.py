@@ -1,7 +1,7 @@
-"""Selection of the directories that a snapshot reads, and of those that nobody needs any more.
+"""Selection of the directories that a snapshot reads, and of those that no reader needs any more.
 
 Hive: ``AcidUtils.getAcidState`` with ``processBaseDir``, ``processDeltaDir`` and
-``findBestWorkingDeltas``. It takes names alone; the caller lists the directory.
+``findBestWorkingDeltas``. It takes only names. The caller lists the directory.
 """
 
 from __future__ import annotations
@@ -294,8 +294,8 @@ def max_write_id(names: Iterable[str]) -> int:
 def needs_row_filter(directory: AcidDirectory, write_ids: ValidWriteIdList) -> bool:
     """Return whether the rows of a selected directory must be filtered by ``currentTransaction``.
 
-    That is so for a streaming or compacted delta of which only some write ids are valid. A base
-    never needs it: it has only committed rows.
+    A streaming or compacted delta needs it if only some of its write ids are valid. A base never
+    needs it, because it has only committed rows.
     """
     if directory.kind is DirectoryKind.BASE:
         return False

@@ -2,7 +2,7 @@
 
 Spark has two of them, and files have two others. ``timestamp_ntz`` is a wall clock, ORC's
 ``timestamp``. ``timestamp_ltz`` is an instant, ORC's and Hive's ``timestamp with local time zone``.
-``timestamp`` is an instant to Spark, of which files have the wall clock, as Hive's ``timestamp``.
+``timestamp`` is an instant to Spark. Files have its wall clock, as Hive's ``timestamp``.
 """
 
 from __future__ import annotations

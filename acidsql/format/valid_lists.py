@@ -19,7 +19,7 @@ _LISTED = r"(?:[0-9]+(?:-[0-9]+)?(?:,|(?=:|\Z)))*"
 _IDS = re.compile(
     rf"(?P<mark>[0-9]+):(?P<min_open>[0-9]+):(?P<open>{_LISTED}):(?P<aborted>{_LISTED})"
 )
-# A range of a few characters may stand for more ids than fit into memory.
+# A range of a few characters may contain more ids than fit into memory.
 _MOST_IDS = 1_000_000
 _DIGITS = 4000
 

@@ -1,4 +1,4 @@
-"""Directories of a partition in which two of its versions may differ, by names alone.
+"""Directories that may make two versions of a partition differ, selected only by their names.
 
 A row that a later version has and an older one has not is of a write id that the older one does not
 see: nothing brings a deleted row back under its row id. A row that only the older one has is named
@@ -47,8 +47,7 @@ def ways_of_loss(old: AcidState, new: AcidState, seen: ValidWriteIdList) -> Lost
 
 
 def later_delete_deltas(new: AcidState, seen: ValidWriteIdList) -> tuple[AcidDirectory, ...]:
-    """Return the delete deltas of a later version that may have events of which an older one sees
-    none.
+    """Return the delete deltas of a later version that may have events hidden from an older one.
 
     Args:
         new: directories of the later version.
@@ -79,7 +78,7 @@ def with_write_ids(state: AcidState, lowest: int, highest: int) -> AcidState:
         d for d in state.insert_deltas if d.min_write_id <= highest and d.max_write_id >= lowest
     ]
     base = state.base
-    # A base of original files alone may have a write id below those of its rows, which is 0.
+    # A base of only original files may have a write id below those of its rows, which is 0.
     if base is not None and max(base.max_write_id, 0) < lowest:
         base = None
     return AcidState(

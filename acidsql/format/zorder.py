@@ -1,8 +1,8 @@
 """Order of rows along a curve through the range ids of several columns (``ZORDER BY``).
 
-A range id says in which of some ranges of about the same number of rows a value is; the ranges come
-from a sample of the rows, so that they are as even for skewed values. Rows that are close in one of
-the columns are then close in the file, whichever column it is (as Delta Lake's
+A range id is the id of the range that contains a value. All ranges have about the same number of
+rows. They come from a sample of the rows, so that they are as even for skewed values. Rows that are
+close in one of the columns are then close in the file, whichever column it is (as Delta Lake's
 "Hilbert clustering" has it).
 """
 
@@ -71,10 +71,10 @@ def ranges_of(sample: Sequence[Any], bits: int) -> Ranges:
 
     A value that is frequent is in a range of its own; there are fewer ranges then. The id of a
     range is where the middle one of its rows is among all rows, so that the highest bit divides the
-    rows into halves, as far as the values allow it.
+    rows into halves, if the values allow it.
 
     Args:
-        sample: values that can be compared, none of which is None.
+        sample: values that can be compared, without None.
         bits: of a range id.
 
     >>> ranges_of(range(100), 2)
@@ -120,7 +120,7 @@ def hilbert_place(ids: Sequence[int], bits: int) -> int:
     """Return the place of a row on a Hilbert curve through all range ids.
 
     Rows that follow each other on it are close in all columns, and no column comes before another;
-    where the bits are interleaved alone, there are jumps.
+    where the bits are only interleaved, there are jumps.
 
     >>> [hilbert_place(ids, 1) for ids in ((0, 0), (0, 1), (1, 1), (1, 0))]
     [0, 1, 2, 3]

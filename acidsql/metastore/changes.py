@@ -68,7 +68,7 @@ class DropTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowTable:
-    """Make a table visible under its name that was created for this transaction alone.
+    """Make a table that was created only for this transaction visible under its name.
 
     Attributes:
         staged: its definition until then (``Metastore.stage_table``).
@@ -173,7 +173,7 @@ class LoadedFile:
 
     Attributes:
         size: in bytes.
-        modified: time of modification, as ``FileSystem`` tells it.
+        modified: time of modification, as ``FileSystem`` reports it.
     """
 
     path: str
@@ -309,7 +309,7 @@ def file_operations(
     changes: Sequence[CatalogChange],
     exists: Callable[[str], bool] = lambda _: True,
 ) -> tuple[FileOperation, ...]:
-    """Return the file operations of changes, one for each directory in which something moves.
+    """Return the file operations of changes, one for each directory with moves.
 
     Args:
         txn_id: the transaction.
@@ -363,7 +363,7 @@ def moving(txn_id: int, place: str, moves: Sequence[Move]) -> FileOperation:
 
 
 def _deleting_later(txn_id: int, change: ReplaceTable) -> FileOperation:
-    """Return the operation that deletes the old directory when nobody can read it any more."""
+    """Return the operation that deletes the old directory when no reader needs it."""
     location = change.before.location
     operation = moving(txn_id, parent(location), [Move(source=location)])
     # The transaction has another operation beside it: that for its abort.

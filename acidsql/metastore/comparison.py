@@ -1,4 +1,4 @@
-"""Comparison of changes by rows before a commit: what a metastore tells of, and what it is told."""
+"""Comparison of changes by rows before a commit: what a metastore returns and what it receives."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Compared:
 
     Attributes:
         disjoint: ids of transactions with whose changed rows it has none in common.
-        watched: tables in which nobody else may have committed a write id that these lists do not
-            show, because the transaction depends on their rows.
+        watched: tables whose rows the transaction depends on. No other transaction may have
+            committed a write id there that these lists do not show.
     """
 
     disjoint: frozenset[int] = frozenset()

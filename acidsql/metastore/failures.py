@@ -25,7 +25,7 @@ _LONGEST_NAME = 255 - len(".db")
 def check_name(name: str) -> None:
     """Check the name of a new database, table or view, which becomes that of a directory.
 
-    Spark has the same rule (SessionCatalog.validateName), with English letters alone, and Hive too
+    Spark has the same rule (SessionCatalog.validateName), with only English letters, and Hive too
     (MetaStoreUtils.validateName).
 
     Raises:

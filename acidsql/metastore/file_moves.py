@@ -30,7 +30,7 @@ class FileVersion(Protocol):
 
 
 class ObjectStore(Protocol):
-    """Store in which a rename would copy what is moved."""
+    """Store whose renames would copy what is moved."""
 
     def delete_objects(self, path: str) -> None:
         """Delete what a directory has now, and nothing that comes later."""
@@ -119,7 +119,7 @@ def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
     # A process that died may have hidden it, and somebody put another one in its place since.
     if files.version(hidden) is None:
         files.move(loaded.path, hidden)
-    # Compared after the rename: nobody can put another file in its place now.
+    # Compared after the rename: no process can put another file in its place now.
     found = files.version(hidden)
     if found is None:
         return

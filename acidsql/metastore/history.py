@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from acidsql.metastore.model import TxnState
 
-# Operation of the entries that stand for compactions.
+# Operation of the entries for compactions.
 COMPACT = "COMPACT"
 
 
@@ -25,7 +25,7 @@ class RecordedStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCounts:
-    """Rows, files and bytes that a transaction wrote to a table; None is a number nobody counted.
+    """Rows, files and bytes that a transaction wrote to a table; None is an unknown number.
 
     Attributes:
         inserted: rows that are new.

@@ -37,7 +37,7 @@ class Kerberos:
     """Kerberos principal of a metastore server, and the protection of messages.
 
     Attributes:
-        principal: ``hive/_HOST@REALM``; ``_HOST`` stands for the host of the URI. Without one, only
+        principal: ``hive/_HOST@REALM``; ``_HOST`` means the host of the URI. Without one, only
             a delegation token authenticates.
         host: host name that replaces ``_HOST``, such as the name behind a load balancer; None means
             the host of the URI.

@@ -86,7 +86,7 @@ class CompactionType(StrEnum):
     REBALANCE = "rebalance"
     ABORT_TXN_CLEANUP = "abort_txn_cleanup"
     SMART_OPTIMIZE = "smart_optimize"
-    # acidsql's own: nothing is merged, and directories that nobody needs are removed.
+    # acidsql's own: nothing is merged, and directories that no reader needs are removed.
     CLEANUP = "cleanup"
 
 
@@ -108,7 +108,7 @@ class CompactionState(StrEnum):
 class Column:
     """Column of a table.
 
-    No two columns of a table differ by case alone (``stored_name``, ``key``).
+    No two columns of a table differ only by case (``stored_name``, ``key``).
 
     Attributes:
         name: as it was written, and as Spark shows it.
@@ -136,7 +136,7 @@ class Column:
 
     @property
     def key(self) -> str:
-        """Name by which the columns of a table are told apart, whatever their case."""
+        """Name that distinguishes the columns of a table, whatever their case."""
         return folded(self.name)
 
 
@@ -231,7 +231,7 @@ class Partition:
         values: one text for each partition column, as Hive keeps them;
             ``__HIVE_DEFAULT_PARTITION__`` is NULL.
         columns: columns of the partition, where they differ from the table's (Hive: ALTER TABLE …
-            ADD COLUMNS … RESTRICT changes the table alone); None means the table's.
+            ADD COLUMNS … RESTRICT changes only the table); None means the table's.
     """
 
     values: tuple[str, ...]
@@ -323,8 +323,8 @@ class Compaction:
 
     Attributes:
         next_txn_id: transactions with a lower id may read what was there before.
-        done: when the result became visible; None if it is not, or the metastore does not tell.
-        size: bytes that it reads, about; None if nobody has looked.
+        done: when the result became visible; None if it is not, or if it is unknown.
+        size: bytes that it reads, about; None if it is unknown.
         pool: workers that take it; None for those of no pool.
         order_by: SQL text by which a rebalance sorts the rows.
         buckets: number of files of a rebalance; None keeps it.

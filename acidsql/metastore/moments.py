@@ -1,4 +1,4 @@
-"""Moments as of which tables are read, and the versions of tables that they find.
+"""Moments that tables are read as of, and the versions of tables that they find.
 
 Version n of a table is what was committed when its write id n committed. Write ids are no commit
 order: 7 may commit before 6, and then version 7 has no row of 6.
@@ -133,11 +133,11 @@ class TableVersion:
 
     Attributes:
         write_id: number of the version; 0 if nothing was written before the moment.
-        committed: seconds since 1970 at which it committed; None if nobody knows.
+        committed: seconds since 1970 at which it committed; None if it is unknown.
         write_ids: write ids whose rows and delete events the version has. Those that committed
             later are among the open ones.
-        columns: that the table had in its files then; None if they are those of now, or nobody
-            knows.
+        columns: that the table had in its files then; None if they are those of now, or
+            unknown.
     """
 
     write_id: int

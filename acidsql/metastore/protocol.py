@@ -132,7 +132,7 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
 
         With ``txn_id`` that transaction itself counts as valid. The snapshot does not end there, as
         Hive's does: a transaction that opened later may have committed before one that opened
-        earlier, and whoever sees the second commit must see the first.
+        earlier, and a reader that sees the second commit must see the first.
         """
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
@@ -184,8 +184,8 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
     ) -> tuple[int, ...]:
         """Allocate the write ids of open transactions for a table in one step, without gaps.
 
-        None of the transactions may have one yet. Nobody else gets a write id between two of them,
-        so one directory can hold the rows of them all.
+        None of the transactions may have one yet. No other transaction gets a write id between
+        two of them, so one directory can hold the rows of them all.
 
         Returns:
             The write ids in the order of the transactions, ascending.
@@ -199,8 +199,9 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         """
 
     def stream_lock(self, database: str, table: str, stream: str) -> LockRequest | None:
-        """Return the lock that a transaction takes just before it records the offset of a stream,
-        so that no two clients do; None if the commit alone sees to that.
+        """Return the lock that a transaction takes just before it records the offset of a stream.
+
+        The lock keeps two clients from recording one. None if the commit itself prevents that.
         """
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
@@ -223,12 +224,12 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
 
         Raises:
             AcidAnalysisError: VERSION_NOT_FOUND, there was none; HISTORY_NOT_AVAILABLE, it cannot
-                be read any more, or nobody knows what it had; VERSION_HAS_OTHER_COLUMNS;
+                be read any more, or what it had is unknown; VERSION_HAS_OTHER_COLUMNS;
                 UNSUPPORTED_FEATURE.TIME_TRAVEL, a server does not know such a moment.
         """
 
     def with_recorded_columns(self, before: Table, after: Table, write_id: int) -> Table:
-        """Return the definition that a commit gives a table, such that ``find_version`` can tell
+        """Return the definition that a commit gives a table, such that ``find_version`` can find
         the columns of older versions. A metastore that keeps them by itself returns ``after``.
 
         Args:
@@ -247,7 +248,7 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
 
         Returns:
             The write ids of bases, by the names of partitions or None: for these, directories of
-            older versions have been removed or may be at any moment. None if nobody has recorded
+            older versions have been removed or may be at any moment. None if there is no record of
             what was removed.
         """
 
@@ -325,12 +326,13 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         """
 
     def table_owner(self, database: str, table: str) -> TableOwner | None:
-        """Return which table of which metastore a table's directory belongs to; None if nobody else
-        can take it for its own, as on a server.
+        """Return the owner of a table's directory: a table of a metastore.
+
+        None if no other metastore can take the directory for its own, as on a server.
         """
 
     def table_identity(self, database: str, table: str) -> str:
-        """Return what tells a table from all others, also from one that is created in its place.
+        """Return what identifies a table, so that one created in its place is another table.
 
         A rename keeps it, but on a server of Hive 3, which gives tables no numbers.
         """

@@ -34,13 +34,13 @@ class QueueProtocol(Protocol):
         and the reason in ``error`` (CompactFunction).
 
         Args:
-            worker: name of the worker that will take the entry, used for this request alone; None
+            worker: name of the worker that will take the entry, used only for this request; None
                 lets any worker take it.
         """
 
     def request_cleanup(self, database: str, table: str, partition: str | None) -> Compaction:
-        """Add an entry READY_FOR_CLEANING, for directories that nobody needs and no compaction has
-        made obsolete.
+        """Add an entry READY_FOR_CLEANING, for directories that no reader needs and no compaction
+        has made obsolete.
 
         One that waits already and covers it is returned instead. A metastore with a cleaner of its
         own has nothing to request, and raises UNSUPPORTED_FEATURE.CLEANUP.
@@ -76,7 +76,7 @@ class QueueProtocol(Protocol):
         """Change an entry from WORKING to READY_FOR_CLEANING.
 
         ``next_txn_id`` is set when the compactor's transaction commits (or now, for an entry
-        without one). Once no transaction below it is open, nobody needs the old directories.
+        without one). Once no transaction below it is open, no reader needs the old directories.
         """
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
@@ -86,7 +86,7 @@ class QueueProtocol(Protocol):
         """Change an entry from WORKING to REFUSED; it stays in the history."""
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        """Return the READY_FOR_CLEANING entries whose old directories nobody reads any more.
+        """Return the READY_FOR_CLEANING entries whose old directories no transaction reads.
 
         These have a ``next_txn_id`` that is not above the lowest open transaction. A metastore with
         a cleaner of its own returns none.

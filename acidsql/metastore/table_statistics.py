@@ -12,15 +12,15 @@ class ColumnStatistics:
 
     Attributes:
         name: of the column, in lower case.
-        nulls: number of rows in which it is NULL.
+        nulls: number of rows where it is NULL.
         distinct: estimate of the number of its distinct values; None where it is not kept.
         minimum: lowest value as Spark casts it to STRING, of a timestamp in UTC; None for types
             without an order that is kept (text, bytes), or without values.
         maximum: highest value.
         average_length: bytes of a value on average.
         maximum_length: bytes of the longest value.
-        trues: number of rows in which a BOOLEAN is true.
-        falses: number of rows in which a BOOLEAN is false.
+        trues: number of rows where a BOOLEAN is true.
+        falses: number of rows where a BOOLEAN is false.
     """
 
     name: str

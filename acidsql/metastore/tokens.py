@@ -1,4 +1,4 @@
-"""Delegation tokens of a Hive Metastore, and the forms in which Hadoop hands them on."""
+"""Delegation tokens of a Hive Metastore, and the forms that Hadoop hands on."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class DelegationToken:
 
     @property
     def max_date(self) -> datetime | None:
-        """Time after which nobody can renew it; None where the identifier does not tell.
+        """Time after which no client can renew it; None where the identifier has none.
 
         It may end earlier: unless it is renewed, or if it is cancelled.
         """

@@ -42,7 +42,7 @@ def history_not_available(
         table: full name of the table.
         moment: the moment.
         why: a clause that follows "because".
-        oldest: the oldest version that can be read; None if nobody knows.
+        oldest: the oldest version that can be read; None if it is unknown.
     """
     return AcidAnalysisError(
         "HISTORY_NOT_AVAILABLE",

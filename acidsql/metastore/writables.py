@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# First bytes from here on are numbers of one byte; those below tell how many bytes follow.
+# First bytes from here on are numbers of one byte; those below say how many bytes follow.
 _SMALLEST = -112
 _SMALLEST_NEGATIVE = -120
 

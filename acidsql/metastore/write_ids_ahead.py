@@ -12,14 +12,14 @@ from acidsql.metastore.protocol import Metastore
 
 
 class Names(Protocol):
-    """Files of tables, as far as names tell what is there."""
+    """Names of the files of tables."""
 
     def names(self, path: str) -> Sequence[str]:
         """Return the names in a directory."""
 
 
 class Learner(Protocol):
-    """Whoever allocates write ids: an ``AcidSession``, a streaming client."""
+    """Client that allocates write ids: an ``AcidSession``, a streaming client."""
 
     @property
     def metastore(self) -> Metastore:

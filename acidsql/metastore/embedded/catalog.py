@@ -38,7 +38,7 @@ def create_table(
 
 
 def show_table(connection: sqlite3.Connection, staged: Table, name: str) -> None:
-    """Give a table that was created for a transaction alone its name (``ShowTable``)."""
+    """Give a table that was created only for a transaction its name (``ShowTable``)."""
     name = lowered(name)
     if find_table(connection, staged.database, name) is not None:
         raise failures.table_exists(staged.database, name)
@@ -49,7 +49,7 @@ def show_table(connection: sqlite3.Connection, staged: Table, name: str) -> None
 
 
 def drop_created_by(connection: sqlite3.Connection, txn_id: int) -> None:
-    """Drop the tables that were created for a transaction alone."""
+    """Drop the tables that were created only for a transaction."""
     connection.execute("DELETE FROM tables WHERE created_by_txn = ?", (txn_id,))
 
 

@@ -20,7 +20,7 @@ _INFIX = "-client-"
 
 
 class ClientLock:
-    """Lock of a client, taken when its name is first asked for.
+    """Lock of a client, taken when its name is first requested.
 
     A forked child is another client.
 
@@ -65,7 +65,7 @@ class ClientLock:
         return self._name
 
     def has_ended(self, client: str) -> bool:
-        """Return whether a client has ended; False if that cannot be told."""
+        """Return whether a client has ended; False if that cannot be determined."""
         return client != self._name and _is_free(self._file(client))
 
     def forget_ended(self, but: Container[str]) -> None:
@@ -78,7 +78,7 @@ class ClientLock:
         """Release the lock: from now on others see that this client has ended.
 
         Args:
-            forget: whether to delete its file as well, because nobody will ask for it.
+            forget: whether to delete its file as well, because no client will ask for it.
         """
         name, self._name = self._name, None
         if name is not None:
@@ -105,7 +105,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _is_free(path: Path) -> bool:
-    """Return whether a file is there and nobody holds its lock."""
+    """Return whether a file is there and no process holds its lock."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except (FileNotFoundError, PermissionError):

@@ -93,7 +93,7 @@ def kill(connection: sqlite3.Connection, txn_ids: Iterable[int], now: float) -> 
 def expired(
     connection: sqlite3.Connection, heartbeat_before: float, ended: Collection[str]
 ) -> dict[int, AbortCause]:
-    """Return the open transactions that nobody keeps open, with the cause for an abort.
+    """Return the open transactions that no client keeps open, with the cause for an abort.
 
     Args:
         connection: to the metastore's file.

@@ -140,7 +140,7 @@ _IN_MEMORY = ":memory:"
 
 
 def make_private(path: str | Path) -> None:
-    """Create a file that its owner alone may read, unless there is one; SQLite's log beside it gets
+    """Create a file that only its owner may read, unless there is one; SQLite's log beside it gets
     its rights.
 
     It has the texts of statements, with the values in them, also of tables that few may read.

@@ -25,7 +25,7 @@ _NETWORK_TYPES = frozenset(
 
 def network_type(path: Path) -> str | None:
     """Return the type of the network file system that a path is on; None if it is on none, or that
-    cannot be told.
+    cannot be determined.
     """
     try:
         mounts = _MOUNTS.read_text(errors="surrogateescape").splitlines()

@@ -41,8 +41,8 @@ class QueueStore:
         worker: str | None = None,  # noqa: ARG002 - any entry can be taken by its id
         options: CompactionOptions = NO_OPTIONS,
     ) -> Compaction:
-        """See ``Metastore``; a refused result has the id of the entry because of which it was
-        refused.
+        """See ``Metastore``; a refused result has the id of the entry that is
+        the reason.
         """
         self._reaper.reap()  # gives back the entries of workers that have ended
         with self.database.write() as connection:

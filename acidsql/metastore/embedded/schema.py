@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from acidsql.errors import MetastoreError
 
-# "ACID" in ASCII: tells the file apart from any other SQLite file (PRAGMA application_id).
+# "ACID" in ASCII: distinguishes the file from any other SQLite file (PRAGMA application_id).
 APPLICATION_ID = 0x41434944
 
 # STRICT came with SQLite 3.37; older libraries make the same tables without type checks.
@@ -141,7 +141,7 @@ _VERSION_2 = (
 )
 
 # The history of write ids. Number and time are NULL for commits from before this version; version 2
-# deleted the rows of aborted write ids that were cleaned, and nothing tells their outcome now.
+# deleted the rows of aborted write ids that were cleaned, and their outcome is unknown now.
 _VERSION_3 = (
     "ALTER TABLE write_ids ADD COLUMN outcome TEXT",  # 'committed', 'aborted'; NULL: still open
     # Position among the commits of all tables, 1 for the first. Tables of one transaction share it.

@@ -104,7 +104,7 @@ def _wrote_since(
 ) -> bool:
     """Return whether another transaction that a snapshot does not see has committed.
 
-    One that changed the definition alone counts as well: nothing tells them apart any more.
+    One that changed only the definition counts as well: the two cannot be distinguished any more.
     """
     hidden = json.dumps(sorted({*seen.open, *seen.aborted}))
     row = connection.execute(

@@ -118,7 +118,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
             self._create(connection, table, partitions, highest_write_id, highest_txn_id)
 
     def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
-        """See ``Metastore``; nobody finds it under its name before ``ShowTable``."""
+        """See ``Metastore``; no client finds it under its name before ``ShowTable``."""
         self._journal.check_free([table.location])
         staged = replace(table, name=f"{_STAGED_PREFIX}{txn_id}")
         location = Move(source=table.location, keeps_directory=self._journal.exists(table.location))

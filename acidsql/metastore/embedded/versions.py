@@ -75,7 +75,7 @@ class _Writes:
         return cls(connection, name, table_id, row[0], row[1], row[2])
 
     def one(self, query: str, *values: object) -> int | None:
-        """Return the only value of a query over the write ids of the table, in which ``:table``
+        """Return the only value of a query over the write ids of the table. ``:table``
         is its id.
         """
         names = {f"v{i}": value for i, value in enumerate(values)}
@@ -163,7 +163,7 @@ def _of_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableV
     if number is not None:
         highest = _highest(writes, number)
         return _version(writes, write_id, ended, number, max(highest, write_id)), number
-    # Nobody knows the order of these commits; they count as in the order of the write ids.
+    # The order of these commits is unknown. They count as in the order of the write ids.
     later = writes.one(
         "SELECT max(commit_number) FROM write_ids WHERE table_id = :table AND write_id <= :v0",
         write_id,

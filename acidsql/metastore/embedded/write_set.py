@@ -34,7 +34,7 @@ def enter(
     """Add the change of a partition, or of a whole table (None), to the write set.
 
     Args:
-        placeholder: it stands for the partitions of a dynamic write until they are known.
+        placeholder: it replaces the partitions of a dynamic write until they are known.
         by_rows: delete events name the rows that are changed.
     """
     entry = (txn_id, table_id, partition, operation.value, int(placeholder))
@@ -99,7 +99,7 @@ def conflict(
     change of any of its partitions.
 
     Args:
-        compared: what was compared by rows, which is no conflict; None compares partitions alone.
+        compared: what was compared by rows, which is no conflict; None compares only partitions.
     """
     disjoint = frozenset() if compared is None else compared.disjoint
     for clash in _clashes(connection, txn_id):
@@ -132,7 +132,7 @@ def rivals(connection: sqlite3.Connection, txn_id: int) -> tuple[Rival, ...]:
 
 
 def is_complete(connection: sqlite3.Connection, txn_id: int, compared: Compared) -> bool:
-    """Return whether nobody has committed what an open transaction has still to compare."""
+    """Return whether no other commit is left that an open transaction has still to compare."""
     if state_of(connection, txn_id) is not TxnState.OPEN:
         return True
     if any(

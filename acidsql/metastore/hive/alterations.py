@@ -129,7 +129,7 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
     if "writeId" not in context:
         altered.parameters[DDL_TIME] = _later(before)
         if _moves_column_statistics(existing, altered):
-            # Hive 4 demands a write id of whoever changes them, but not of who gives them up.
+            # Hive 4 demands a write id of a client that changes them, not of one that drops them.
             altered.parameters.pop(ACCURATE, None)
     names = (existing.dbName, existing.tableName)
     try:
@@ -175,7 +175,7 @@ def _send(
 
 
 def _moves_column_statistics(existing: Any, altered: Any) -> bool:
-    """Return whether the server has to write statistics of columns anew for an altered table."""
+    """Return whether the server has to rewrite statistics of columns for an altered table."""
     before, after = (
         (table.dbName, table.tableName, table.sd.cols) for table in (existing, altered)
     )

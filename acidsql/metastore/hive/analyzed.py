@@ -23,7 +23,7 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
 from acidsql.metastore.table_statistics import Statistics
 
-# Writer of the statistics: Hive reads those of its own name alone.
+# Writer of the statistics: Hive reads only those of its own name.
 _ENGINE = "hive"
 _BASIC = "BASIC_STATS"
 _OF_COLUMNS = "COLUMN_STATS"
@@ -38,7 +38,7 @@ def record(
 ) -> None:
     """Write statistics (``RecordStatistics``).
 
-    Of a table with partitions Hive keeps those of its partitions alone.
+    Of a table with partitions Hive keeps only those of its partitions.
 
     Args:
         now: write ids that are visible by now. If others have written since the snapshot, or may be

@@ -1,7 +1,7 @@
 """Candidates for a compaction on a Hive Metastore: tables whose highest write id has moved.
 
-The server keeps its own list of what was written (COMPLETED_TXN_COMPONENTS) to itself. Which
-partitions of a table were written to it does not tell.
+The server keeps its own list of what was written (COMPLETED_TXN_COMPONENTS) to itself. It
+does not report which partitions of a table were written to.
 """
 
 from __future__ import annotations

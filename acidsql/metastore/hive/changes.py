@@ -38,7 +38,7 @@ from acidsql.metastore.protocol import Metastore
 
 logger = logging.getLogger(__name__)
 
-# Changes of statements that write rows. They only add, and harm nobody if the commit fails.
+# Changes of statements that write rows. They only add, and do no harm if the commit fails.
 _HARMLESS = (
     AddPartitions,
     DeleteLoadedFiles,
@@ -149,7 +149,7 @@ class UncommittedChanges:
 def _take_back(
     metastore: Metastore, change: CatalogChange, make_change: Callable[[CatalogChange], None]
 ) -> None:
-    """Take a change back if nobody has changed the same since; an error is logged."""
+    """Take a change back if no client has changed the same since; an error is logged."""
     try:
         match change:
             case AlterTable(before=before, after=after):

@@ -1,4 +1,4 @@
-"""Readers that a server's cleaner must be told of.
+"""Readers that must be registered with a server's cleaner.
 
 As a rule the cleaner waits for all transactions that were open when a compaction committed. With
 the setting TXN_USE_MIN_HISTORY_WRITE_ID Hive 4 looks at what readers have registered instead: it

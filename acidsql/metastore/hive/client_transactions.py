@@ -32,7 +32,7 @@ class OwnTxn:
         changes: tables and partitions that it updates or deletes from.
         changing: tables that it locked as a whole to update or delete from them, with the operation
             of a dynamic write, which names its partitions later, or None for other writes.
-        reading: tables that the server's cleaner was told of, each with the transactions whose
+        reading: tables registered with the server's cleaner, each with the transactions whose
             compactions are read.
         key_value: what its commit sets beside (``hms.CommitTxnKeyValue``), or None.
     """

@@ -2,9 +2,9 @@
 
 The property is compact JSON, written together with a change of columns by acidsql: ``created``, the
 time at which the table was created, so that another table does not take a copy of it for its own;
-``now``, a digest of the columns after the change, which tells whether somebody else has changed
+``now``, a digest of the columns after the change, which shows whether another client has changed
 them since; ``older``, pairs of a write id and the columns that versions below it have; ``since``,
-the lowest version of which that is known.
+the lowest version whose columns are known.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_CHARACTERS = 60_000
 
 
 def recorded(before: Table, after: Table, write_id: int) -> Table:
-    """Return a definition that tells the columns of versions below a write id, if it changes them.
+    """Return a definition with the columns of versions below a write id, if it changes them.
 
     Args:
         before: the table.
@@ -52,8 +52,8 @@ def recorded(before: Table, after: Table, write_id: int) -> Table:
 
 
 def columns_at(table: Table, version: int) -> tuple[Column, ...] | None:
-    """Return the columns that a version of a table has; None if they are those of now, or nobody
-    knows.
+    """Return the columns that a version of a table has; None if they are those of now, or
+    unknown.
     """
     told = _told(table)
     if told is None or version < told["since"]:
@@ -65,7 +65,7 @@ def columns_at(table: Table, version: int) -> tuple[Column, ...] | None:
 
 
 def _told(table: Table) -> Mapping[str, Any] | None:
-    """Return what the property of a table tells; None if there is none, or somebody else has
+    """Return what the property of a table says; None if there is none, or another client has
     changed the columns since.
     """
     text = table.properties.get(PROPERTY)

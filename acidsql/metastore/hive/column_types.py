@@ -62,7 +62,7 @@ def hive_type(text: str) -> str:
 
 
 def has_required_field(text: str) -> bool:
-    """Return whether NOT NULL stands within a type, of which Hive's text has nothing.
+    """Return whether a type contains NOT NULL, which Hive's text of a type never has.
 
     >>> has_required_field("ARRAY<STRUCT<a: INT NOT NULL>>")
     True

@@ -146,9 +146,9 @@ def request(
 
 
 def _id_in_the_way(answer: Any) -> int:
-    """Return the id of the entry because of which a request was refused.
+    """Return the id of the entry that is the reason for a refused request.
 
-    Hive 4 has it in the message alone.
+    Hive 4 has it only in the message.
     """
     said = _ID.search(answer.errormessage or "")
     return int(said[1]) if said else int(answer.id)
@@ -158,7 +158,7 @@ def _fail_abandoned(server: Server, compaction_id: int) -> bool:
     """Mark an entry as failed if its worker is dead; return whether it was.
 
     The worker is dead if its transaction was aborted: nothing of its output is visible. If it has
-    none yet, it is dead after the time in which a transaction would have timed out. The server
+    none yet, it is dead after the timeout of a transaction. The server
     itself would wait for ``hive.compactor.worker.timeout``, a day, or for
     ``hive.compactor.worker.pool.timeout``.
     """

@@ -41,7 +41,7 @@ DDL_TIME = "transient_lastDdlTime"
 ORDINALS = "acidsql.ordinals"
 _KEPT_BY_SERVER = STATISTICS | {DDL_TIME, "last_modified_by", "last_modified_time", ORDINALS}
 _OF_NEW_TABLES = {"transactional": "true", "bucketing_version": "2"}
-# Property with the database in which a view's text resolves names: ours, and that of Spark's views.
+# Property with the database where a view's text resolves names: ours, and that of Spark's views.
 _VIEW_DATABASE = "view.database"
 _SPARK_VIEW_DATABASE = "view.catalogAndNamespace.part.1"
 _SERIALIZATION_FORMAT = "serialization.format"

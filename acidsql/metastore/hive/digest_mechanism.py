@@ -42,7 +42,7 @@ class DigestMechanism:
         password: their password.
         least: the least protection that the server must offer.
         digest_uri: service and host, as the server knows itself.
-        make_cnonce: returns a text that nobody can guess.
+        make_cnonce: returns a text that cannot be guessed.
     """
 
     name = "DIGEST-MD5"
@@ -161,7 +161,7 @@ class DigestMechanism:
         return ",".join(f"{name}={value}" for name, value in answer.items() if value)
 
     def _choose(self, offer: dict[str, list[str]]) -> Protection:
-        """Return the strongest protection that the server offers; encryption is by RC4 alone."""
+        """Return the strongest protection that the server offers; encryption is only by RC4."""
         words = _words(offer, "qop") or ["auth"]
         offered = [_WORDS[word] for word in words if word in _WORDS]
         can_encrypt = _CIPHER in _words(offer, "cipher")

@@ -1,6 +1,4 @@
-"""Generated and identity columns, of which Hive knows nothing: properties of their table describe
-them.
-"""
+"""Generated and identity columns. Hive has none: properties of their table describe them."""
 
 from __future__ import annotations
 

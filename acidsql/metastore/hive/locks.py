@@ -241,5 +241,5 @@ def _key(request: LockRequest) -> TableKey:
 
 
 def unnamed(txn: OwnTxn) -> set[TableKey]:
-    """Return the tables of which a transaction has not named the partitions that it changes."""
+    """Return the tables where a transaction has not named the partitions that it changes."""
     return {table for table, _ in txn.changing}

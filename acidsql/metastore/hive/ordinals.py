@@ -1,6 +1,6 @@
 """Ordinals of a table's rows, which the values of identity columns are computed from.
 
-Their number is a property of the table. Hive 4 changes it only if nobody has altered the table
+Their number is a property of the table. Hive 4 changes it only if no client has altered the table
 meanwhile. Where a server cannot compare, writers of such a table wait for each other
 (``turn_of_writers``).
 """
@@ -35,7 +35,7 @@ def reserve(server: Server, existing: Any, count: int) -> int:
     if not count:
         return first
     altered = copy.deepcopy(existing)
-    # The random word tells this change from that of another client with the same number.
+    # The random word distinguishes this change from another client's with the same number.
     altered.parameters[ORDINALS] = f"{first + count} {uuid4().hex}"
     # Another writer may have marked the statistics as out of date since the table was fetched.
     altered.parameters.pop(ACCURATE, None)

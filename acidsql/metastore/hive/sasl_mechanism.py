@@ -24,7 +24,7 @@ class Mechanism(Protocol):
     @property
     def is_complete(self) -> bool:
         """Whether the server may end the handshake: the client has sent all that it has to, and
-        knows who the server is, where the mechanism can tell.
+        knows who the server is, where the mechanism can determine it.
         """
 
     @property

@@ -101,7 +101,7 @@ class Server:
 
         Hive 4 has EXCL_WRITE locks, types of transactions, compactors in other processes, write ids
         that can be seeded, and statistics that are valid by a transaction. Servers of Cloudera
-        Runtime 7 have them too, and call themselves 3.1.3000: they are told by their calls.
+        Runtime 7 have them too, and call themselves 3.1.3000: their calls identify them.
 
         Raises:
             MetastoreError: METASTORE_VERSION, it is older than Hive 3.
@@ -126,7 +126,7 @@ class Server:
     def _creates_by_request(self) -> bool:
         """Return whether the server has Hive 4's call for new tables.
 
-        What is asked for has no name, so nothing is made.
+        The requested table has no name, so nothing is made.
         """
         nothing = hms.Table(dbName="default", tableName="", partitionKeys=[], parameters={})
         nothing.sd = hms.StorageDescriptor(cols=[], serdeInfo=hms.SerDeInfo())
@@ -147,7 +147,7 @@ class Server:
 
         That is a setting of Hive 4 (TXN_USE_MIN_HISTORY_WRITE_ID). With it Hive 4.0 and 4.1 forget
         the write ids of open transactions too (CompactionTxnHandler.cleanTxnToWriteIdTable), and
-        then tell every client that they are valid.
+        then report to every client that they are valid.
         """
         name = "hive.txn.use.minhistorywriteid"
         is_set = self.is_hive4 and self.setting(name, "false").lower() == "true"
@@ -175,7 +175,7 @@ class Server:
         return not self.version.startswith("4.0") or database in _COMPARES_TEXT
 
     def setting(self, name: str, default: str) -> str:
-        """Return a setting of the server; it is asked for once.
+        """Return a setting of the server; it is requested once.
 
         Args:
             name: its name in Hive 3.1, ``hive.…``, which all servers know.

@@ -161,7 +161,7 @@ def _is_longer(text: str, most: int) -> bool:
 
 
 def _length(text: str) -> int:
-    """Return the number of Java's characters, of which an emoji has two."""
+    """Return the number of Java's characters. An emoji has two."""
     return len(text.encode("utf-16-le", errors="surrogatepass")) // 2
 
 

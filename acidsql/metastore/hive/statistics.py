@@ -4,8 +4,8 @@ Hive answers ``count(*)`` from statistics, so they must never be stale. Hive 4 u
 ``COLUMN_STATS_ACCURATE`` is set and the write id under which it was set is visible
 (StatsUtils.areBasicStatsUptoDateForQueryAnswering, ObjectStore). A writer that does not count rows
 must remove the flag, under its own write id: then the statistics of a concurrent writer, which
-cannot see this writer's rows, are not used either. Nobody can set the flag while the write id is
-that of an open transaction, so one write id stands for all that commit before it. Hive 3.1 does not
+cannot see this writer's rows, are not used either. No client can set the flag while the write id is
+that of an open transaction, so one write id covers all that commit before it. Hive 3.1 does not
 answer from statistics of transactional tables (StatsOptimizer).
 """
 

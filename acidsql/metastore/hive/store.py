@@ -173,7 +173,7 @@ class HiveMetastore(CatalogStore):
             self._make(txn_id, change)
 
     def rivals(self, txn_id: int) -> tuple[Rival, ...]:
-        """See ``Metastore``; the server compares partitions alone."""
+        """See ``Metastore``; the server compares only partitions."""
         del txn_id
         return ()
 
@@ -202,7 +202,7 @@ class HiveMetastore(CatalogStore):
         self._take_back(txn_id)
 
     def abort_txns(self, txn_ids: Sequence[int]) -> None:
-        """See ``Metastore``; one call for each, because ``abort_txns`` does not tell which were not
+        """See ``Metastore``; one call for each, because ``abort_txns`` does not say which were not
         open.
         """
         for txn_id in txn_ids:
@@ -221,7 +221,7 @@ class HiveMetastore(CatalogStore):
         return transactions.valid_txns(self.server, txn_id)
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
-        """See ``Metastore``; the server does not tell the types of transactions."""
+        """See ``Metastore``; the server does not report the types of transactions."""
         return transactions.open_txns(self.server)
 
     def reap(self) -> tuple[int, ...]:
@@ -245,7 +245,7 @@ class HiveMetastore(CatalogStore):
         txn_id: int,
         database: str,
         table: str,
-        statement: RecordedStatement | None = None,  # noqa: ARG002 - nobody keeps it
+        statement: RecordedStatement | None = None,  # noqa: ARG002 - it is not kept
     ) -> int:
         self._tables.remembered(database, table)
         return transactions.allocate_write_id(self.server, self._own, txn_id, database, table)
@@ -255,7 +255,7 @@ class HiveMetastore(CatalogStore):
         txn_ids: Sequence[int],
         database: str,
         table: str,
-        statement: RecordedStatement | None = None,  # noqa: ARG002 - nobody keeps it
+        statement: RecordedStatement | None = None,  # noqa: ARG002 - it is not kept
     ) -> tuple[int, ...]:
         self._tables.remembered(database, table)
         return transactions.allocate_write_ids(self.server, self._own, txn_ids, database, table)
@@ -286,7 +286,7 @@ class HiveMetastore(CatalogStore):
         return column_history.recorded(before, after, write_id)
 
     def hold_history(self, txn_id: int, database: str, table: str, version: TableVersion) -> None:
-        """See ``Metastore``; nobody tells what the server's cleaner has removed."""
+        """See ``Metastore``; what the server's cleaner has removed is unknown."""
 
     def start_removal(
         self,
@@ -341,7 +341,7 @@ class HiveMetastore(CatalogStore):
         return f"{found.dbName}.{found.tableName}/{found.createTime}"
 
     def has_dropped(self, owner: TableOwner) -> bool:  # noqa: ARG002
-        """See ``Metastore``; tables of a server are nobody's in this sense."""
+        """See ``Metastore``; tables of a server have no owner in this sense."""
         return False
 
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:

@@ -24,10 +24,10 @@ class _Known:
 
 
 class Definitions:
-    """Cache of the tables that a client has asked for; any thread may use it.
+    """Cache of the tables that a client has requested. Any thread may use it.
 
-    While a transaction of the client holds a lock on a table, nobody alters it, and its definition
-    is asked for only once.
+    While a transaction of the client holds a lock on a table, no other client alters it. Its
+    definition is requested only once.
     """
 
     def __init__(self) -> None:

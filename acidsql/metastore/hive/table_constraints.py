@@ -17,7 +17,7 @@ from acidsql.metastore.model import Table
 from acidsql.syntax.constraints import Constraint, ConstraintKind
 
 _NAME_EXISTS = "Constraint name already exists"
-# All that a server tells of an error in adding a constraint.
+# All that a server says about an error in adding a constraint.
 _REFUSED = "Internal error processing add_"
 # NO ACTION of JDBC (DatabaseMetaData.importedKeyNoAction).
 _NO_ACTION = 3
@@ -34,7 +34,7 @@ class Structures:
 
 
 def fetched(server: Server, database: str, name: str) -> Structures:
-    """Return the constraints of a table of a server that tells each kind by itself."""
+    """Return the constraints of a table of a server that returns each kind by itself."""
     of_table = {"catName": CATALOG, "db_name": database, "tbl_name": name}
     foreign = hms.ForeignKeysRequest(
         foreign_db_name=database, foreign_tbl_name=name, catName=CATALOG

@@ -1,4 +1,4 @@
-"""Tables of the server: asked for, or as they were last fetched."""
+"""Tables of the server: fetched now, or as they were last fetched."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def _marked(ids: Sequence[int], bits: bytes) -> Iterator[int]:
 def open_txns(server: Server) -> tuple[TxnInfo, ...]:
     """List open and aborted transactions (``Metastore.open_txns``).
 
-    The server does not tell their types: all are DEFAULT.
+    The server does not report their types: all are DEFAULT.
     """
     states = {hms.TxnState.OPEN: TxnState.OPEN, hms.TxnState.ABORTED: TxnState.ABORTED}
     listed = sorted(server.call("get_open_txns_info").open_txns, key=lambda txn: int(txn.id))

@@ -1,4 +1,4 @@
-"""Versions of tables on a Hive Metastore, which does not tell the order of commits.
+"""Versions of tables on a Hive Metastore, which does not report the order of commits.
 
 There a version is the write ids up to its own. That no transaction with one of them is open any
 more makes it final.
@@ -39,7 +39,7 @@ def find(server: Server, database: str, table: str, moment: Moment) -> TableVers
 
 
 def version_of(seen: ValidWriteIdList, moment: WriteIdMoment | BeforeWriteMoment) -> TableVersion:
-    """Return the version of a write id, or the one before, of which no lower one may be open.
+    """Return the version of a write id, or the one before. No lower write id may be open.
 
     Args:
         seen: write ids of the table that are visible now.
