@@ -86,7 +86,7 @@ class QueueStore:
 
     def compaction_candidates(
         self,
-        written_before: float | None = None,  # noqa: ARG002 - the server has no times
+        written_before: float | None = None,  # noqa: ARG002 - the server does not report when
     ) -> tuple[CompactionCandidate, ...]:
         return tuple(self._moved.candidates())
 
