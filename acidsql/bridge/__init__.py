@@ -97,8 +97,7 @@ from acidsql.bridge.instants import (
     InstantType,
     all_instants,
     fields_with_instants,
-    instants_in,
-    timestamps_of,
+    types_in,
 )
 from acidsql.bridge.jobs import awaited_errors, job_description, job_errors, naming_column
 from acidsql.bridge.jvm import (
@@ -401,7 +400,6 @@ __all__ = [
     "insert_into_files",
     "insert_query",
     "insert_source",
-    "instants_in",
     "is_deterministic",
     "is_directory",
     "is_observed_once",
@@ -503,10 +501,10 @@ __all__ = [
     "text_of",
     "timestamp_of",
     "timestamp_of_text",
-    "timestamps_of",
     "transforms",
     "trusted_certificates",
     "type_sql",
+    "types_in",
     "unqualified_functions",
     "update_rows",
     "updated_columns",

@@ -41,18 +41,23 @@ class InstantType(TimestampType):  # type: ignore[misc] # PySpark has no types h
         return hash(TimestampType())
 
 
-def timestamps_of(data_type: DataType) -> Iterator[DataType]:
-    """Yield all timestamps in a type, in the order of its text."""
-    if isinstance(data_type, TimestampType | TimestampNTZType):
-        yield data_type
-    elif isinstance(data_type, ArrayType):
-        yield from timestamps_of(data_type.elementType)
+def types_in(data_type: DataType) -> Iterator[DataType]:
+    """Yield a type and all types nested in it."""
+    yield data_type
+    if isinstance(data_type, ArrayType):
+        yield from types_in(data_type.elementType)
     elif isinstance(data_type, MapType):
-        yield from timestamps_of(data_type.keyType)
-        yield from timestamps_of(data_type.valueType)
+        yield from types_in(data_type.keyType)
+        yield from types_in(data_type.valueType)
     elif isinstance(data_type, StructType):
         for field in data_type.fields:
-            yield from timestamps_of(field.dataType)
+            yield from types_in(field.dataType)
+
+
+def timestamps_of(data_type: DataType) -> Iterator[DataType]:
+    """Yield all timestamps in a type, in the order of its text."""
+    kinds = (TimestampType, TimestampNTZType)
+    return (found for found in types_in(data_type) if isinstance(found, kinds))
 
 
 def instants_in(data_type: DataType) -> tuple[bool, ...]:

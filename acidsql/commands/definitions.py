@@ -22,7 +22,7 @@ from acidsql.format.identifiers import folded, lowered
 from acidsql.format.timestamp_types import TIMESTAMP, timestamps_in, with_timestamps
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.acid_file import CODECS, IS_DELETED_COLUMN, ROW_ID_COLUMN
-from acidsql.schema.columns import has_instant, has_local_time, types_in
+from acidsql.schema.columns import has_instant, has_local_time
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import orc_codec, takes_instants
 from acidsql.storage.staging import ORC_COMPRESS
@@ -169,7 +169,7 @@ def check_columns(
     every = [*columns, *partition_columns]
     check_unique([c.name for c in every], "the table")
     for column in every:
-        for nested in types_in(bridge.parse_type(session.spark, column.type)):
+        for nested in bridge.types_in(bridge.parse_type(session.spark, column.type)):
             if isinstance(nested, StructType):
                 check_unique(nested.names, f"a struct in {column.name}", "fields")
     names = [c.key for c in every]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -20,6 +20,7 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
 from acidsql.format.identifiers import lowered
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail
+from acidsql.format.timestamp_types import TIMESTAMP, with_timestamps
 from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import FileFormat, Table
@@ -36,8 +37,6 @@ from acidsql.syntax.statements import LoadData
 from acidsql.transactions.write_intent import insert_intent
 from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
-# TIMESTAMP_NTZ in the text of a type; a field of that name stands before a colon.
-_LOCAL_TIME = re.compile(r"(?:^|(?<=[<:,]))timestamp_ntz(?=[,>]|$)")
 # ORC types for which Hive tables have no type that acidsql reads.
 _FOREIGN = frozenset({"union", "timestamp_instant"})
 
@@ -312,7 +311,7 @@ def _check_columns(session: AcidSession, table: Table, source: str, found: Struc
         and not has_type(have.dataType, (TimestampNTZType,))
         and (
             have.dataType.simpleString().lower()
-            == _LOCAL_TIME.sub("timestamp", want.dataType.simpleString().lower())
+            == with_timestamps(want.dataType.simpleString().lower(), repeat(TIMESTAMP))
             or convertible(have.dataType, want.dataType)
         )
         for have, want in zip(found.fields, expected, strict=False)

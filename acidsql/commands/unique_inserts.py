@@ -18,7 +18,6 @@ from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.comparison import TableName
 from acidsql.metastore.model import Partition, Table
 from acidsql.planning.changes_since import changes_of, committed_since, inserted_rows
-from acidsql.schema.columns import types_in
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 from acidsql.transactions.write_transaction import TableWrite
@@ -58,7 +57,7 @@ def unique_columns(session: AcidSession, table: Table) -> tuple[str, ...]:
 
 
 def _can_be_compared(data_type: DataType) -> bool:
-    return not any(isinstance(part, MapType) for part in types_in(data_type))
+    return not any(isinstance(part, MapType) for part in bridge.types_in(data_type))
 
 
 @dataclass(slots=True, kw_only=True)

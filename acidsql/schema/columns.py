@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pyspark.sql import SparkSession
 from pyspark.sql.types import (
     ArrayType,
@@ -33,22 +31,9 @@ DEFAULT_KEY = "CURRENT_DEFAULT"
 _GENERATED_KEY = "GENERATION_EXPRESSION"
 
 
-def types_in(data_type: DataType) -> Iterator[DataType]:
-    """Yield a type and all types nested in it."""
-    yield data_type
-    if isinstance(data_type, ArrayType):
-        yield from types_in(data_type.elementType)
-    elif isinstance(data_type, MapType):
-        yield from types_in(data_type.keyType)
-        yield from types_in(data_type.valueType)
-    elif isinstance(data_type, StructType):
-        for field in data_type.fields:
-            yield from types_in(field.dataType)
-
-
 def has_type(data_type: DataType, wanted: tuple[type, ...]) -> bool:
     """Return whether a type is, or contains, one of the wanted classes."""
-    return any(isinstance(found, wanted) for found in types_in(data_type))
+    return any(isinstance(found, wanted) for found in bridge.types_in(data_type))
 
 
 def _without_char(data_type: DataType) -> DataType:

@@ -11,8 +11,9 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
+from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
-from acidsql.schema.columns import has_type, types_in
+from acidsql.schema.columns import has_type
 
 
 def has_nested_type(data_type: DataType) -> bool:
@@ -24,7 +25,7 @@ def has_dates_in_map_keys(data_type: DataType) -> bool:
     """Return whether a type contains a map with dates in its keys."""
     return any(
         isinstance(found, MapType) and has_type(found.keyType, (DateType,))
-        for found in types_in(data_type)
+        for found in bridge.types_in(data_type)
     )
 
 

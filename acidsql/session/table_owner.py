@@ -94,11 +94,7 @@ def _claim(session: Writer, table: Table, mine: _Claim) -> bool:
         found = _read(session, table.location)
         if found == mine:
             return True
-        if (
-            found is not None
-            and _contradicts(found, mine)
-            and not session.metastore.has_dropped(found.owner)
-        ):
+        if found is not None and _is_of_another(session, found, mine):
             raise _another(table.location, found)
         if not session.files.exists(table.location):
             return False  # it is gone, and must not be taken for an empty one
@@ -133,8 +129,7 @@ def ownership(session: Writer, table: Table) -> Ownership:
     if found is None:
         return Ownership.DAMAGED
     mine = _Claim(owner=owner, location=_real(session, table.location))
-    is_other = _contradicts(found, mine) and not session.metastore.has_dropped(found.owner)
-    return Ownership.OTHER if is_other else Ownership.OWN
+    return Ownership.OTHER if _is_of_another(session, found, mine) else Ownership.OWN
 
 
 def check_unowned(session: Writer, location: str) -> None:
@@ -166,6 +161,11 @@ def check_partition(session: Writer, table: Table, location: str) -> None:
     if found is not None and found.location != _real(session, table.location):
         raise _another(location, found)
     session.owned_places.add(location)
+
+
+def _is_of_another(session: Writer, found: _Claim, mine: _Claim) -> bool:
+    """Return whether a claim contradicts another one, and its table is not dropped."""
+    return _contradicts(found, mine) and not session.metastore.has_dropped(found.owner)
 
 
 def _contradicts(found: _Claim, mine: _Claim) -> bool:
