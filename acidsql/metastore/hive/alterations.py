@@ -119,6 +119,8 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
     those that only mark statistics as out of date: two of them may cross each other.
 
     Args:
+        existing: the server's table (``ServerTables.to_alter``).
+        altered: its other version.
         context: of Hive 4: ``writeId`` and ``validWriteIdList``, where a transaction vouches for
             changed statistics.
 

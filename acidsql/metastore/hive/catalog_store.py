@@ -54,12 +54,12 @@ class CatalogStore(QueueStore):
         self._tables.forget(database, name)
 
     def alter_table(self, table: Table) -> None:
-        existing = self._tables.existing(table.database, table.name)
+        existing = self._tables.to_alter(table.database, table.name)
         alterations.alter_table(self.server, existing, table)
         self._tables.forget(table.database, table.name)
 
     def rename_table(self, database: str, name: str, new_database: str, new_name: str) -> None:
-        existing = self._tables.existing(database, name)
+        existing = self._tables.to_alter(database, name)
         alterations.rename_table(self.server, existing, new_database, new_name)
         self._tables.forget(database, name)
 

@@ -33,6 +33,7 @@ from acidsql.metastore.file_moves import Files
 from acidsql.metastore.hive import alterations, catalog
 from acidsql.metastore.hive import partitions as hive_partitions
 from acidsql.metastore.hive.server import Server
+from acidsql.metastore.hive.tables import ServerTables
 from acidsql.metastore.model import Table
 from acidsql.metastore.protocol import Metastore
 
@@ -56,7 +57,7 @@ def needs_lock(changes: Sequence[CatalogChange]) -> bool:
 
 def make(
     server: Server,
-    existing: Callable[[str, str], Any],
+    tables: ServerTables,
     change: CatalogChange,
     **context: Any,
 ) -> None:
@@ -64,30 +65,30 @@ def make(
 
     Args:
         server: connections.
-        existing: fetches the server's table.
+        tables: the server's tables.
         change: any but ``RecordWrites``, ``RecordStatistics`` and ``RecordOffset``, which need the
             transaction.
         context: of Hive 4, of the transaction that renames a table.
     """
     match change:
         case AlterTable(before=before, after=after):
-            alterations.replace_table(server, existing(before.database, before.name), before, after)
+            alterations.replace_table(server, tables.to_alter(before.database, before.name), before, after)
         case RenameTable(table=table, database=database, name=name):
-            old = existing(table.database, table.name)
+            old = tables.to_alter(table.database, table.name)
             alterations.rename_table(server, old, database, name, **context)
         case DropTable(table=table):
             catalog.drop_table(server, table.database, table.name, delete_data=True)
         case DropDatabase(name=name):
             catalog.drop_database(server, name)
         case AddPartitions(table=table, partitions=added):
-            hive_partitions.add(server, existing(table.database, table.name), added)
+            hive_partitions.add(server, tables.existing(table.database, table.name), added)
         case AlterPartitions(table=table, after=after_all):
-            hive_partitions.alter(server, existing(table.database, table.name), after_all)
+            hive_partitions.alter(server, tables.existing(table.database, table.name), after_all)
         case RenamePartition(table=table, before=old_one, after=renamed):
-            owner = existing(table.database, table.name)
+            owner = tables.existing(table.database, table.name)
             hive_partitions.rename(server, owner, old_one.values, renamed)
         case DropPartitions(table=table, partitions=dropped):
-            owner = existing(table.database, table.name)
+            owner = tables.existing(table.database, table.name)
             values = [partition.values for partition in dropped]
             hive_partitions.drop(server, owner, values, delete_data=True)
 

@@ -82,6 +82,11 @@ _VIEW_STORAGE = _Storage(
 )
 
 
+def change_of(table: Any) -> tuple[int | None, str]:
+    """Return what changes with each alteration of a server's table: its id and time of change."""
+    return table.id, (table.parameters or {}).get(DDL_TIME, "")
+
+
 def is_ours(table: Any) -> bool:
     """Return whether a table of the server is a transactional one, or a view."""
     if table.tableType == TableType.VIEW.value:

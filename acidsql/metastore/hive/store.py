@@ -363,7 +363,7 @@ class HiveMetastore(CatalogStore):
 
     @_again_if_altered
     def reserve_ordinals(self, database: str, table: str, count: int) -> int:
-        existing = self._tables.existing(database, table)
+        existing = self._tables.to_alter(database, table)
         return ordinals.reserve(self.server, existing, count)
 
     def check_lock(self, txn_id: int) -> LockState:
@@ -420,7 +420,7 @@ class HiveMetastore(CatalogStore):
             owner = self._tables.existing(change.table.database, change.table.name)
             own.key_value = offsets.prepare(self.server, owner, change)
             return
-        make(self.server, self._tables.existing, change, **self._context(txn_id, change))
+        make(self.server, self._tables, change, **self._context(txn_id, change))
         for table in tables_of(change):
             self._tables.forget(table.database, table.name)
 
@@ -440,7 +440,7 @@ class HiveMetastore(CatalogStore):
         self, key: TableKey, write_id: int, computed: Sequence[Statistics]
     ) -> None:
         now = self.valid_write_ids(*key, self.valid_txns())
-        analyzed.record(self.server, self._tables.existing(*key), write_id, computed, now)
+        analyzed.record(self.server, self._tables.to_alter(*key), write_id, computed, now)
 
     @_again_if_altered
     def _record(self, key: TableKey, write_id: int, written: Sequence[Partition]) -> None:
@@ -449,7 +449,7 @@ class HiveMetastore(CatalogStore):
         is_counted = statistics.is_counted(found)
         if not found.partitionKeys and (self.server.is_hive4 or is_counted):
             # Fetched again: it is sent back as a whole, and others may have altered it.
-            found = self._tables.existing(*key)
+            found = self._tables.to_alter(*key)
         statistics.record(self.server, found, write_id, written)
 
     def _take_back(self, txn_id: int) -> None:

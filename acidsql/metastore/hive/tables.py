@@ -7,6 +7,7 @@ from typing import Any
 from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
 from acidsql.metastore.hive import catalog
+from acidsql.metastore.hive.conversions import change_of
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.hive.table_cache import Definitions
 from acidsql.metastore.model import Table
@@ -47,6 +48,23 @@ class ServerTables:
             raise failures.table_not_found(database, name)
         self.definitions.fetched(found)
         return found
+
+    def to_alter(self, database: str, name: str) -> Any:
+        """Fetch the server's table to send it back altered: everything in it is of one moment.
+
+        A database that gives each row of a query its newest value (Derby, SQL Server) may return
+        some properties from before an alteration and others from after it. Where the server
+        compares the time of change, two tables with the same one were fetched with no alteration
+        between them. So the second is whole, or older than the server's table and refused.
+        """
+        known = self.definitions.remembered((lowered(database), lowered(name)))
+        while True:
+            found = self.existing(database, name)
+            if not self._server.compares_before_alter:
+                return found
+            if known is not None and change_of(known) == change_of(found):
+                return found
+            known = found
 
     def remembered(self, database: str, name: str) -> Any:
         """Return the server's table as it was last fetched: most calls of the server do not check
