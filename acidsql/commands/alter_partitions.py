@@ -42,13 +42,13 @@ def add_partitions(session: AcidSession, table: Table, statement: AddPartitions)
             named = _in_full(session, transaction.table, specs)
         for placed, values in zip(statement.partitions, named, strict=True):
             if values not in known:
-                transaction.added.append(_new_partition(transaction, values, placed))
+                transaction.places.added.append(_new_partition(transaction, values, placed))
                 known.add(values)
             elif not statement.if_not_exists:
                 raise _exists(table, values)
-        for partition in transaction.added:
+        for partition in transaction.places.added:
             make_directory(session.files, partition.location)
-        added = tuple(transaction.added)
+        added = tuple(transaction.places.added)
         transaction.changes.append(changes.AddPartitions(table=transaction.table, partitions=added))
         transaction.commit([])
     return result.nothing(session.spark)
@@ -85,7 +85,7 @@ def _check_place(transaction: TableWrite, location: str) -> None:
     table = transaction.table
     other = owner_of(transaction.session, location)
     taken = other.location if other and other.full_name != table.full_name else None
-    places = [*transaction.partitions(), *transaction.added]
+    places = [*transaction.partitions(), *transaction.places.added]
     for partition in places:
         there, here = f"{partition.location}/", f"{location}/"
         if there.startswith(here) or here.startswith(there):

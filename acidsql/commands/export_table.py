@@ -31,9 +31,9 @@ from acidsql.session.metrics import Phase, phase
 from acidsql.storage.bucketing import bucket_id
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory
+from acidsql.storage.publication import Publication, sync_all
 from acidsql.storage.staging import PART, named_sql
 from acidsql.storage.staging_place import StagingPlace
-from acidsql.storage.sync import Unsynced, sync_all
 from acidsql.syntax.copy_statements import ExportTable
 from acidsql.syntax.nodes import PartitionSpec
 
@@ -178,7 +178,7 @@ def _place(
     # The server's structures are read only by those who need them.
     from acidsql.metastore.hive import archive  # noqa: PLC0415
 
-    unsynced = Unsynced(root=path)
+    publication = Publication(root=path)
     partitions: dict[tuple[str, ...], Partition] = {}
     for directory in finished:
         place = child(path, archive.DATA)
@@ -193,10 +193,10 @@ def _place(
             session.files.rename(child(directory.path, original_file_name(0)), child(place, name))
         else:
             session.files.rename(directory.path, place)
-        unsynced.add(place)
+        publication.add(place)
     if not finished and not table.partition_columns:
         session.files.make_directory(child(path, archive.DATA))
-    sync_all(session.files, [unsynced])
+    sync_all(session.files, [publication])
     # The table that an IMPORT makes would not know which values the rows have.
     plain = replace(table, columns=tuple(replace(c, identity=None) for c in table.columns))
     text = archive.archive_text(plain, list(partitions.values()))

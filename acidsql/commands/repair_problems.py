@@ -107,8 +107,8 @@ class _Repair:
         """Move a file or directory; it comes back if the transaction is rolled back."""
         self.files.rename(path, target)
         self.transaction.transaction.reverts.append(lambda: self.files.rename(target, path))
-        self.transaction.unsynced.add_name(path)
-        self.transaction.unsynced.add_name(target)
+        self.transaction.publication.add_name(path)
+        self.transaction.publication.add_name(target)
         return target
 
 
@@ -143,7 +143,7 @@ def _write_versions(work: _Repair, problems: Sequence[Problem]) -> list[str | No
     def write(problem: Problem) -> str:
         path = child(problem.path, VERSION_FILE)
         work.files.write(path, VERSION_CONTENT)
-        work.transaction.unsynced.add(path)
+        work.transaction.publication.add(path)
         return f"written {path}"
 
     return list(in_parallel(write, problems))
@@ -252,10 +252,10 @@ def _replace(work: _Repair, path: str, copy: str) -> str:
         _move_hidden(work, checksums)
     target = work.aside(path)
     work.files.link(path, target)
-    work.transaction.unsynced.add(target)
+    work.transaction.publication.add(target)
     work.files.replace(copy, path)
     work.transaction.transaction.reverts.append(lambda: work.files.replace(target, path))
-    work.transaction.unsynced.add(path)
+    work.transaction.publication.add(path)
     return f"written anew; the old file is {target}"
 
 

@@ -30,7 +30,7 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
     intent = insert_intent(table, source, only, overwrite=True)
     with write_transaction(session, intent) as transaction:
         emptied = [place.values for place in _places(session, transaction.table, spec)]
-        transaction.announce(intent.operation, emptied)
+        transaction.places.announce(intent.operation, emptied)
         base = base_name(transaction.write_id)
         for values in emptied:
             transaction.place_file(values, base, METADATA_FILE, TRUNCATED_CONTENT)

@@ -117,7 +117,9 @@ class UniqueInserts:
         theirs = changes_of(write.session, places, others)
         own = [
             replace(c, inserts=tuple(filter(self._may_insert, c.inserts)))
-            for c in changes_of(write.session, tuple(write.touched.values()), {write.write_id})
+            for c in changes_of(
+                write.session, tuple(write.places.touched.values()), {write.write_id}
+            )
         ]
         if not any(c.inserts or c.replaced for c in theirs) or not any(c.inserts for c in own):
             return False

@@ -39,6 +39,7 @@ from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import write_at_place
+from acidsql.storage.publication import Publication
 from acidsql.storage.staging_place import StagingPlace
 from acidsql.syntax.lexer import quote
 
@@ -50,14 +51,14 @@ def write_merged(
     snapshot: TableSnapshot,
     compaction: Compaction,
     staging: str,
-    destination: str,
+    publication: Publication,
     txn_id: int,
 ) -> list[str]:
     """Write the merged directories of the only partition of a snapshot.
 
     Args:
         staging: directory for what is merged into others.
-        destination: directory for the merged directories.
+        publication: how the merged directories get to their places.
 
     Returns:
         Their paths; the last part is the name that each has in the partition.
@@ -70,28 +71,34 @@ def write_merged(
         low = min((d.min_write_id for d in deltas), default=LONG_MIN)
         # A table without writes since its conversion has no write id; LONG_MIN is its base's.
         high = max((d.max_write_id for d in deltas), default=LONG_MIN)
-        if snapshot.table.insert_only:
-            base = child(destination, base_name(high, txn_id))
-            return [_write_plain(session, snapshot, staging, base)]
         anew = child(staging, _ANEW)
+
+        def staged(*names: str) -> list[str]:
+            location = snapshot.partitions[0].location
+            destination = publication.destination(session.files, location, staging, names)
+            return [child(destination, name) for name in names]
+
+        if snapshot.table.insert_only:
+            (base,) = staged(base_name(high, txn_id))
+            return [_write_plain(session, snapshot, staging, base)]
         if compaction.type is CompactionType.REBALANCE:
             highest = _highest(snapshot)
-            staged = [child(destination, base_name(highest, txn_id))]
-            write_rebalanced(session, snapshot, compaction, staged[0], anew, max(0, highest))
-            if not session.files.exists(staged[0]):
-                session.files.make_directory(staged[0])
+            paths = staged(base_name(highest, txn_id))
+            write_rebalanced(session, snapshot, compaction, paths[0], anew, max(0, highest))
+            if not session.files.exists(paths[0]):
+                session.files.make_directory(paths[0])
         elif compaction.type is CompactionType.MAJOR:
-            staged = [child(destination, base_name(high, txn_id))]
-            write_base(session, snapshot, staged[0], anew)
+            paths = staged(base_name(high, txn_id))
+            write_base(session, snapshot, paths[0], anew)
         else:
             names = delta_name(low, high, None, txn_id), delete_delta_name(low, high, None, txn_id)
-            staged = [child(destination, name) for name in names]
+            paths = staged(*names)
             own = low if low == high else None
-            _write_deltas(session, snapshot, staged, anew, own)
-            staged = [path for path in staged if session.files.exists(path)]
-        for path in staged:
+            _write_deltas(session, snapshot, paths, anew, own)
+            paths = [path for path in paths if session.files.exists(path)]
+        for path in paths:
             session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
-        return staged
+        return paths
 
 
 def write_base(

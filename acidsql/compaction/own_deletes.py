@@ -41,7 +41,7 @@ from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
-from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.storage.publication import sync_all
 from acidsql.storage.tails import ORIGINAL_WRITE_ID
 from acidsql.transactions.explicit import ExplicitTransaction
 from acidsql.transactions.recorded import with_files
@@ -76,15 +76,6 @@ class Place:
         """Return the path of one of the directories."""
         return child(self.partition.location, directory.name)
 
-    def put(self, path: str) -> None:
-        """Note that a directory is about to be put there; the last write's ``undo`` deletes it."""
-        self.writes[-1].placed.append(path)
-
-    def removed(self, path: str) -> None:
-        """Note that a directory was removed again."""
-        for write in self.writes:
-            write.placed = [placed for placed in write.placed if placed != path]
-
     @property
     def has_deletes(self) -> bool:
         """Whether it deleted rows there."""
@@ -107,17 +98,21 @@ def complete(transaction: ExplicitTransaction) -> None:
         # A store may remember a file that was there: no path is used twice.
         if _complete(transaction, place, f"complete_{number}"):
             for write in place.writes:
-                write.counts = with_files(files, write.counts, write.placed)
+                write.counts = with_files(files, write.counts, write.publication.placed)
 
 
 def places_of(writes: Sequence[TableWrite]) -> list[Place]:
     """Return where statements wrote, table by table and partition by partition."""
     found: dict[tuple[str, tuple[str, ...]], Place] = {}
     for write in writes:
-        for values, partition in write.touched.items():
+        for values, partition in write.places.touched.items():
             key = write.table.full_name, values
             location = partition.location.rstrip("/")
-            names = [p.rpartition("/")[2] for p in write.placed if p.rpartition("/")[0] == location]
+            names = [
+                p.rpartition("/")[2]
+                for p in write.publication.placed
+                if p.rpartition("/")[0] == location
+            ]
             if not names:
                 continue
             earlier = found.get(key, Place(partition=partition, writes=(), directories=()))
@@ -196,33 +191,27 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
     names = [
         make(place.write_id, place.write_id, number) for make in (delta_name, delete_delta_name)
     ]
-    is_object_store = session.files.is_object_store(place.partition.location)
-    if is_object_store:
-        for name in names:
-            place.put(child(place.partition.location, name))
-    destination = place.partition.location if is_object_store else staging
+    # The last statement's undo deletes what is put there.
+    publication = place.writes[-1].publication
+    location = place.partition.location
+    destination = publication.destination(session.files, location, staging, names)
     staged = [child(destination, name) for name in names]
     with bridge.job_description(session.spark, job):
         _write(session, snapshot, place, staged, child(staging, "anew"))
-    unsynced = Unsynced(root=place.table.location)
     for path in staged:
         # Spark leaves an empty directory where there is nothing to write.
-        if not any(map(parse_bucket_file, session.files.names(path))):
-            place.removed(path)
-            continue
-        session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
-        target = child(place.partition.location, path.rpartition("/")[2])
-        if path != target:
-            place.put(target)
-            session.files.rename(path, target)
-        unsynced.add(target)
+        if any(map(parse_bucket_file, session.files.names(path))):
+            session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
+            publication.place(session.files, path, location)
+        else:
+            publication.removed(path)
     for directory in replaced:
         path = place.path(directory)
         session.files.delete(path)
-        place.removed(path)
-        unsynced.add_name(path)
+        for write in place.writes:
+            write.publication.removed(path)
     session.files.delete(staging)
-    sync_all(session.files, [unsynced])
+    sync_all(session.files, [write.publication for write in place.writes])
     return True
 
 

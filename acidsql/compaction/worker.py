@@ -20,7 +20,7 @@ from acidsql.compaction.leftovers import try_remove_leftovers
 from acidsql.compaction.merging import write_merged
 from acidsql.deferred_signals import DeferredSignals
 from acidsql.errors import AcidSqlError, FormatError, TransactionStateError
-from acidsql.format.names import STAGING_PREFIX, parse_directory
+from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
@@ -56,7 +56,7 @@ from acidsql.session.metrics import current
 from acidsql.session.table_owner import check_owner, check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
-from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.storage.publication import Publication, sync_all
 from acidsql.transactions.recorded import with_files
 from acidsql.transactions.transaction import Status, Transaction, transaction
 
@@ -185,29 +185,17 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
     if is_rebalance and not _sees_all(session, snapshot):
         metastore.compaction_refused(compaction.compaction_id, _WRITERS)
     elif is_enough(state, compaction.type):
-        unsynced = Unsynced(root=table.location)
-        targets = []
-        location = snapshot.partitions[0].location
-        destination = staging
-        if session.files.is_object_store(location):
-            destination = location
-            opened.reverts.append(partial(_delete_merged, session, location, opened.txn_id))
-        merged_directories = write_merged(
-            session, snapshot, compaction, staging, destination, opened.txn_id
-        )
+        publication = Publication(root=table.location)
+        opened.reverts.append(partial(publication.undo, session.files))
+        merged = write_merged(session, snapshot, compaction, staging, publication, opened.txn_id)
         _check_goes_on(session)
-        for merged in merged_directories:
-            target = child(location, merged.rpartition("/")[2])
-            if merged != target:
-                opened.reverts.append(partial(session.files.delete, target))
-                session.files.rename(merged, target)
-            unsynced.add(target)
-            targets.append(target)
+        location = snapshot.partitions[0].location
+        targets = [publication.place(session.files, path, location) for path in merged]
         counts = with_files(session.files, UNCOUNTED, targets)
         recording.note_written(len(targets), counts)
         if metastore.capabilities.keeps_history:
             made.append(_recorded(table, compaction, state, counts))
-        sync_all(session.files, [unsynced])
+        sync_all(session.files, [publication])
         metastore.compaction_done(compaction.compaction_id)
     elif state.obsolete or state.aborted:
         metastore.compaction_done(compaction.compaction_id)
@@ -221,14 +209,6 @@ def _is_replaced(metastore: Metastore, table: Table) -> bool:
     if not metastore.capabilities.replaces_tables:
         return False
     return metastore.table(table.database, table.name).replaced_by != table.replaced_by
-
-
-def _delete_merged(session: AcidSession, location: str, txn_id: int) -> None:
-    """Delete the directories that a compaction has written into a partition."""
-    for name in session.files.names(location):
-        directory = parse_directory(name)
-        if directory is not None and directory.visibility_txn_id == txn_id:
-            session.files.delete(child(location, name))
 
 
 def _recorded(

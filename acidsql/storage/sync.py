@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -52,52 +51,6 @@ class Disk(Protocol):
 
     def delete_if_empty(self, path: str) -> bool:
         """Delete a directory if it is empty; return whether it does not exist any more."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Unsynced:
-    """Files and directories of one table that a power failure may still take away.
-
-    Attributes:
-        root: the table's directory, which is on the disk.
-        trees: files and directories that are new, with all that is in them.
-        directories: those in which a name was added or removed.
-    """
-
-    root: str
-    trees: set[str] = field(default_factory=set)
-    directories: set[str] = field(default_factory=set)
-
-    def add(self, path: str) -> None:
-        """Add a new file or directory, with all that is in it."""
-        self.trees.add(path)
-        self.add_name(path)
-
-    def add_name(self, path: str) -> None:
-        """Add the directories through which a path is found, up to the root.
-
-        All of them, because another transaction may have made one and not synced it yet. Of a path
-        outside the root it is only the directory that it lies in.
-        """
-        while True:
-            path = path.rpartition("/")[0]
-            self.directories.add(path)
-            if not path.startswith(f"{self.root}/"):
-                return
-
-
-def sync_all(files: Disk, unsynced: Iterable[Unsynced]) -> None:
-    """Sync everything that the tables of a transaction have to sync, and forget it.
-
-    Raises:
-        FormatError: SYNC_FAILED.
-    """
-    of_tables = list(unsynced)
-    trees = sorted({path for one in of_tables for path in one.trees})
-    sync(files, trees, sorted({path for one in of_tables for path in one.directories}))
-    for one in of_tables:
-        one.trees.clear()
-        one.directories.clear()
 
 
 def sync(files: Disk, trees: Sequence[str] = (), directories: Sequence[str] = ()) -> None:

@@ -33,7 +33,7 @@ from acidsql.metastore.changes import (
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.table_owner import check_partition
-from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.storage.publication import Publication, sync_all
 from acidsql.streaming.bucket_file import BucketFile, insert_events
 from acidsql.streaming.client import Client
 from acidsql.streaming.files import no_appends
@@ -76,7 +76,7 @@ class TransactionBatch:
         used: number of transactions that were begun.
         is_broken: whether no further transaction can be begun.
         files: growing files by destination.
-        unsynced: names that a commit has to sync.
+        publication: what a commit has to sync.
     """
 
     client: Client
@@ -87,7 +87,7 @@ class TransactionBatch:
     used: int = 0
     is_broken: bool = False
     files: dict[Place, BucketFile] = field(default_factory=dict)
-    unsynced: Unsynced = field(default_factory=lambda: Unsynced(root=""))
+    publication: Publication = field(default_factory=lambda: Publication(root=""))
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     _directories: dict[tuple[str, ...], str] = field(default_factory=dict)
     _row_ids: Counter[int] = field(default_factory=Counter)
@@ -176,7 +176,7 @@ class TransactionBatch:
                 codec=self.table.properties.get(_ORC_COMPRESS, "ZLIB").lower(),
                 has_side_file=len(self.members) > 1,
             )
-            self.unsynced.add_name(path)
+            self.publication.add_name(path)
         first = self._row_ids[place.bucket]
         # One counter for all partitions: no two rows of a table have the same row id.
         self._row_ids[place.bucket] += len(rows)
@@ -212,7 +212,7 @@ class TransactionBatch:
             path = child(partition.location, self.name)
             client.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
             self._directories[values] = path
-            self.unsynced.add(path)
+            self.publication.add(path)
         self._touched[values] = partition
         return self._directories[values]
 
@@ -237,9 +237,9 @@ class TransactionBatch:
             return self._known[values]
         found = metastore.partitions(table.database, table.name, [values])
         if not found:
-            found = (make_partition(self.client, table, values, self.unsynced),)
+            found = (make_partition(self.client, table, values, self.publication),)
             self._made[values] = found[0]
-            add_beforehand(self.client, table, found, self.unsynced)
+            add_beforehand(self.client, table, found, self.publication)
         self._known[values] = found[0]
         return found[0]
 
@@ -247,7 +247,7 @@ class TransactionBatch:
         """Make the rows of the current transaction parts of their files, on the disk."""
         for place in self._grown:
             self.files[place].flush()
-        sync_all(self.client.files, [self.unsynced])
+        sync_all(self.client.files, [self.publication])
 
     def changes(self, extra: Sequence[CatalogChange] = ()) -> list[CatalogChange]:
         """Return the changes of the catalog that the commit makes."""

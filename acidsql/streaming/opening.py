@@ -6,7 +6,7 @@ from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.session.table_owner import check_owner
-from acidsql.storage.sync import Unsynced
+from acidsql.storage.publication import Publication
 from acidsql.streaming.batch import Member, TransactionBatch
 from acidsql.streaming.client import Client
 
@@ -49,5 +49,5 @@ def open_batch(
         partition=partition,
         statement=statement,
         members=tuple(Member(*pair) for pair in zip(txn_ids, write_ids, strict=True)),
-        unsynced=Unsynced(root=table.location),
+        publication=Publication(root=table.location),
     )

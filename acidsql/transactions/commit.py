@@ -62,6 +62,9 @@ def _comparison(transaction: Transaction) -> Callable[[], Compared] | None:
     return comparison(
         transaction.session,
         transaction.txn_id,
-        [deleted_rows(write.table, write.touched, write.placed) for write in writes],
+        [
+            deleted_rows(write.table, write.places.touched, write.publication.placed)
+            for write in writes
+        ],
         [*transaction.watches, *(watch for write in writes for watch in write.watches)],
     )

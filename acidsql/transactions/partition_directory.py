@@ -9,7 +9,7 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.paths import can_exist, child, parent
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.table_owner import Writer
-from acidsql.storage.sync import Unsynced, sync_all
+from acidsql.storage.publication import Publication, sync_all
 
 
 def partition_directory(table: Table, values: Sequence[str]) -> str:
@@ -29,7 +29,7 @@ def partition_directory(table: Table, values: Sequence[str]) -> str:
 
 
 def make_partition(
-    writer: Writer, table: Table, values: tuple[str, ...], unsynced: Unsynced
+    writer: Writer, table: Table, values: tuple[str, ...], publication: Publication
 ) -> Partition:
     """Make the directory of a new partition; object stores have none.
 
@@ -39,19 +39,19 @@ def make_partition(
     location = partition_directory(table, values)
     if writer.files.object_store(location) is None:
         writer.files.make_directory(location)
-    unsynced.add_name(location)
+    publication.add_name(location)
     return Partition(values=values, location=location)
 
 
 def add_beforehand(
-    writer: Writer, table: Table, made: Sequence[Partition], unsynced: Unsynced
+    writer: Writer, table: Table, made: Sequence[Partition], publication: Publication
 ) -> None:
     """Add new partitions to a Hive Metastore, which has to know them before anything is in them.
 
     Others learn them from the commit.
     """
     if made and writer.metastore.capabilities.learns_writes_from_locks:
-        sync_all(writer.files, [unsynced])
+        sync_all(writer.files, [publication])
         writer.metastore.add_partitions(table.database, table.name, made)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -24,29 +24,21 @@ from acidsql.session.table_owner import check_owner, check_partition
 from acidsql.storage.filesystem import child
 from acidsql.storage.finalize import FinishedDirectory, UnwrittenFile, write_files
 from acidsql.storage.listings import Listings
+from acidsql.storage.publication import Publication, sync_all
 from acidsql.storage.staging import Target
 from acidsql.storage.staging_place import StagingPlace, delete_staging, staging_place
-from acidsql.storage.sync import Unsynced, make_directory, sync_all
+from acidsql.storage.sync import make_directory
 from acidsql.transactions.begin import Begun, begin, checked_isolation
 from acidsql.transactions.commit import commit_writes
 from acidsql.transactions.comparison import Watch
-from acidsql.transactions.partition_directory import add_beforehand, make_partition, take_back
 from acidsql.transactions.recorded import recorded
 from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_id_check import check_write_id_is_new
 from acidsql.transactions.write_intent import WriteIntent
 from acidsql.transactions.written import NOTHING_WRITTEN, Written, recorded_writes
+from acidsql.transactions.written_partitions import WrittenPartitions
 
 logger = logging.getLogger(__name__)
-
-# Per operation, the operations that make recording it for a partition unnecessary if they were
-# recorded: of two transactions that update or delete there one fails, of two that insert none.
-_AS_STRONG = {
-    Operation.SELECT: frozenset(Operation),
-    Operation.INSERT: frozenset({Operation.INSERT, Operation.UPDATE, Operation.DELETE}),
-    Operation.UPDATE: frozenset({Operation.UPDATE, Operation.DELETE}),
-    Operation.DELETE: frozenset({Operation.UPDATE, Operation.DELETE}),
-}
 
 Change = tuple[Operation, Sequence[tuple[str, ...]]]
 """Operation, with the values of the partitions that it changed."""
@@ -65,14 +57,11 @@ class TableWrite:
         txns: transactions that the statement sees.
         listings: of the statement.
         staging: where it stages; deleted when the statement ends.
-        unsynced: what the commit has to sync.
+        publication: how its directories get to their places.
+        places: partitions that it writes to.
         isolation: of the statement.
         seen: write ids of the table that the statement sees; None if they were not fetched.
-        placed: directories that were moved to their places.
         changes: changes of the catalog that its commit makes.
-        added: partitions whose directories it made.
-        touched: partitions that were written to, by values.
-        named: operations and partitions that were reported to the metastore.
         counts: rows that it changed, which its statement reports before the commit; files of
             directories that were published.
         watches: what may not have changed at the commit.
@@ -88,18 +77,14 @@ class TableWrite:
     txns: ValidTxnList
     listings: Listings
     staging: StagingPlace
-    unsynced: Unsynced
+    publication: Publication
+    places: WrittenPartitions
     isolation: Isolation = Isolation.SNAPSHOT
     seen: ValidWriteIdList | None = None
-    placed: list[str] = field(default_factory=list)
     changes: list[CatalogChange] = field(default_factory=list)
-    added: list[Partition] = field(default_factory=list)
-    touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
-    named: set[tuple[Operation, tuple[str, ...]]] = field(default_factory=set)
     counts: WriteCounts = field(default_factory=WriteCounts)
     watches: list[Watch] = field(default_factory=list)
     before: Table | None = None
-    _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
 
     @property
     def session(self) -> AcidSession:
@@ -128,7 +113,8 @@ class TableWrite:
         self.changes.append(change)
         self.table = table
         self.staging = staging_place(session.files, table.location, self.txn_id)
-        self.unsynced = Unsynced(root=table.location)
+        self.publication = Publication(root=table.location)
+        self.places = replace(self.places, table=table, publication=self.publication)
 
     def target(self, statement_id: int) -> Target:
         """Return the destination of the rows of one statement id of the statement.
@@ -167,9 +153,9 @@ class TableWrite:
         ids = [self.statement_id(directory.statement_id) for directory in finished]
         deleted = {d.values for d in finished if d.deletes}
         others = {d.values for d in finished} - deleted
-        self.announce(operation, deleted)
-        self.announce(operation if self.intent.overwrite else Operation.INSERT, others)
-        self.listings.fetch_names([self._known[d.values].location for d in finished])
+        self.places.announce(operation, deleted)
+        self.places.announce(operation if self.intent.overwrite else Operation.INSERT, others)
+        self.listings.fetch_names([self.places.location(d.values) for d in finished])
         unwritten: list[UnwrittenFile] = []
         for directory, statement_id in zip(finished, ids, strict=True):
             if self.intent.overwrite:
@@ -217,7 +203,7 @@ class TableWrite:
         if self.staging.local is not None:
             yield self._begin_place(values, name)
         else:
-            path = child(self.staging.path, f"placed_{len(self.placed)}")
+            path = child(self.staging.path, f"placed_{len(self.publication.placed)}")
             yield path
             self.place(path, values, name)
 
@@ -234,88 +220,48 @@ class TableWrite:
             FormatError: WRITE_ID_IN_USE.
             TransactionStateError: TXN_ABORTED, somebody aborted the transaction, or it timed out.
         """
-        target = self._begin_place(values, name)
+        target = self._checked_place(values, name)
         try:
-            self.session.files.rename(path, target)
+            self.publication.move(self.session.files, path, target)
         except FileNotFoundError:
             # Of a transaction that was aborted meanwhile, a cleaner removes the staging.
             self.session.metastore.require_open(self.txn_id)
             raise
 
     def _begin_place(self, values: tuple[str, ...], name: str) -> str:
-        """Check that a directory may be put into a partition; return its path.
+        """Note a directory that is about to be written into a partition; return its path.
 
         Raises:
             AcidAnalysisError: see ``place``.
             FormatError: see ``place``.
             TransactionStateError: see ``place``.
         """
-        if values not in self.touched:
-            self.announce(self.intent.operation, [values])
-        partition = self._known[values]
-        check_partition(self.session, self.table, partition.location)
-        names = self.listings.get(partition.location).names
+        target = self._checked_place(values, name)
+        self.publication.put(target)
+        return target
+
+    def _checked_place(self, values: tuple[str, ...], name: str) -> str:
+        """Return the path of a new directory of a partition, which may be put there."""
+        if values not in self.places.touched:
+            self.places.announce(self.intent.operation, [values])
+        location = self.places.location(values)
+        check_partition(self.session, self.table, location)
         check_write_id_is_new(
             self.session.metastore,
             self.table,
-            partition.location,
-            names,
+            location,
+            self.listings.get(location).names,
             self.write_id,
             self._written.directories,
         )
-        if not self.placed:
+        if not self.publication.placed:
             # An aborted one may be cleaned already; what is moved now would never be removed.
             self.session.metastore.require_open(self.txn_id)
-        target = child(partition.location, name)
-        self.placed.append(target)
-        self.unsynced.add(target)
-        return target
-
-    def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:
-        """Report to the metastore which partitions are about to be written to.
-
-        A Hive Metastore has to know it beforehand. If this client is killed, the cleaner looks for
-        leftovers only in partitions that the transaction was recorded for. If none was recorded,
-        the metastore forgets the aborted transaction, and its files would become visible.
-        """
-        fresh = sorted(
-            v for v in places if not self.named & {(o, v) for o in _AS_STRONG[operation]}
-        )
-        self._find(fresh)
-        missing = [values for values in fresh if values not in self._known]
-        for values in missing:
-            self._known[values] = make_partition(self.session, self.table, values, self.unsynced)
-            self.added.append(self._known[values])
-        made = [self._known[values] for values in missing]
-        add_beforehand(self.session, self.table, made, self.unsynced)
-        self.touched.update({v: self._known[v] for v in fresh})
-        if fresh and self.intent.names_partitions_late:
-            self._name_partitions(operation, fresh)
-        self.named.update((operation, v) for v in fresh)
-
-    def _name_partitions(self, operation: Operation, places: Sequence[tuple[str, ...]]) -> None:
-        names = [self.table.partition_name(values) for values in places]
-        self.session.metastore.add_dynamic_partitions(
-            self.txn_id, self.table.database, self.table.name, names, operation
-        )
+        return child(location, name)
 
     def partitions(self) -> tuple[Partition, ...]:
         """Return the table's partitions as they are now."""
         return self.session.metastore.partitions(self.table.database, self.table.name)
-
-    def _find(self, places: Sequence[tuple[str, ...]]) -> None:
-        """Look partitions up in the metastore, and remember those that exist."""
-        table = self.table
-        if not table.partition_columns:
-            self._known[()] = Partition(values=(), location=table.location)
-            return
-        self._known.update(self._written.partitions)
-        wanted = [values for values in places if values not in self._known]
-        if self.intent.replaces_table:
-            return  # those of the metastore are the old definition's
-        if wanted:
-            found = self.session.metastore.partitions(table.database, table.name, wanted)
-            self._known.update({p.values: p for p in found})
 
     def commit(self, changed: Sequence[Change], counts: WriteCounts | None = None) -> None:
         """Commit a transaction that changes only this table, as ``commit_all`` does.
@@ -335,19 +281,11 @@ class TableWrite:
         if self.intent.operation is Operation.SELECT:
             return
         for operation, places in changed:
-            self.announce(operation, places)
-        if self.touched:
-            self.changes += recorded_writes(self.table, self.touched.values(), before=self.before)
-        if self._leaves_placeholder():
-            self._name_partitions(self.intent.operation, [])
-
-    def _leaves_placeholder(self) -> bool:
-        """Return whether the write set still has a change of the whole table that was not made."""
-        if not self.intent.names_partitions_late:
-            return False
-        if not self.session.metastore.capabilities.compares_rows:
-            return not self.touched
-        return self.intent.operation not in {operation for operation, _ in self.named}
+            self.places.announce(operation, places)
+        if self.places.touched:
+            touched = self.places.touched.values()
+            self.changes += recorded_writes(self.table, touched, before=self.before)
+        self.places.replace_placeholder()
 
     def change_columns(self, table: Table) -> None:
         """Give the table other columns by the commit; rows are written into these.
@@ -361,12 +299,12 @@ class TableWrite:
         after = metastore.with_recorded_columns(self.table, table, self.write_id)
         self.changes.append(AlterTable(before=self.table, after=after))
         self.table = table
+        self.places.table = table
 
     def undo(self) -> None:
         """Delete what was placed, which no reader saw, and partitions that were made for it."""
-        for path in self.placed:
-            self.session.files.delete(path)
-        take_back(self.session, self.table, self.added)
+        self.publication.undo(self.session.files)
+        self.places.undo()
 
 
 def commit_all(changes: Sequence[tuple[TableWrite, Sequence[Change]]]) -> None:
@@ -383,9 +321,9 @@ def commit_all(changes: Sequence[tuple[TableWrite, Sequence[Change]]]) -> None:
     transaction = writes[0].transaction
     with phase(Phase.COMMIT):
         for write, changed in changes:
-            current().note_written(len(write.placed), write.counts)
+            current().note_written(len(write.publication.placed), write.counts)
             write.record(changed)
-        sync_all(transaction.session.files, [write.unsynced for write in writes])
+        sync_all(transaction.session.files, [write.publication for write in writes])
         transaction.keep(writes)
         if transaction.autocommit:
             commit_writes(transaction)
@@ -436,6 +374,8 @@ def _open(
     # Read again: it may have been altered since the statement looked it up.
     table = session.metastore.table(intent.table.database, intent.table.name)
     staging = staging_place(session.files, table.location, transaction.txn_id)
+    publication = Publication(root=table.location)
+    earlier = transaction.written.get(table.full_name, NOTHING_WRITTEN)
     write = TableWrite(
         transaction=transaction,
         at_end=at_end,
@@ -445,7 +385,15 @@ def _open(
         txns=begun.txns,
         listings=listings,
         staging=staging if transaction.autocommit else staging.below(str(transaction.statements)),
-        unsynced=Unsynced(root=table.location),
+        publication=publication,
+        places=WrittenPartitions(
+            writer=session,
+            txn_id=transaction.txn_id,
+            table=table,
+            intent=intent,
+            publication=publication,
+            earlier=earlier.partitions,
+        ),
         isolation=asked,
         seen=begun.seen.get(table.full_name),
     )

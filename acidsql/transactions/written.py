@@ -42,11 +42,11 @@ NOTHING_WRITTEN = Written()
 
 def written_by(write: TableWrite) -> Written:
     """Return what one statement wrote to a table."""
-    widened = (p for p in write.touched.values() if p.columns is not None)
+    widened = (p for p in write.places.touched.values() if p.columns is not None)
     return Written(
-        statement_ids=next_statement_id(write.placed),
-        directories=frozenset(write.placed),
-        partitions={p.values: replace(p, columns=None) for p in (*write.added, *widened)},
+        statement_ids=next_statement_id(write.publication.placed),
+        directories=frozenset(write.publication.placed),
+        partitions={p.values: replace(p, columns=None) for p in (*write.places.added, *widened)},
     )
 
 
@@ -93,8 +93,10 @@ def changes_whole_table(write: TableWrite) -> bool:
     rows: a MERGE that only inserted, where the metastore compares partitions.
     """
     changes = {Operation.UPDATE, Operation.DELETE}
-    if not write.touched or not write.intent.names_partitions_late:
+    if not write.places.touched or not write.intent.names_partitions_late:
         return False
     if write.session.metastore.capabilities.compares_rows:
         return False
-    return write.intent.operation in changes and changes.isdisjoint(o for o, _ in write.named)
+    return write.intent.operation in changes and changes.isdisjoint(
+        o for o, _ in write.places.named
+    )

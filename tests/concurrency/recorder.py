@@ -228,7 +228,7 @@ def _note(notes: Notes, transaction: Transaction, warehouse: Warehouse) -> None:
         if seen is None:
             seen = metastore.valid_write_ids(table.database, table.name, write.txns)
         notes.snapshots.append((table.name, _snapshot(seen)))
-        placed.setdefault(table.name, []).extend(write.placed)
+        placed.setdefault(table.name, []).extend(write.publication.placed)
         notes.writes[table.name] = _written(write.write_id, placed[table.name], warehouse)
     if transaction.writes:
         notes.txn_id = transaction.txn_id

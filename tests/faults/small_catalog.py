@@ -194,7 +194,7 @@ def _add_partition(actor: Actor, write: TableWrite) -> changes.CatalogChange:
     if ("7",) in {p.values for p in write.partitions()}:
         raise AcidAnalysisError("PARTITIONS_ALREADY_EXIST", "7")
     added = Partition(values=("7",), location=child(write.table.location, "p=7"))
-    write.added.append(added)
+    write.places.added.append(added)
     make_directory(actor.session.files, added.location)
     return changes.AddPartitions(table=write.table, partitions=(added,))
 

@@ -30,6 +30,7 @@ from acidsql.metastore.model import (
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
+from acidsql.storage.publication import Publication
 from acidsql.transactions.transaction import transaction
 from acidsql.transactions.write_intent import change_intent, insert_intent
 from acidsql.transactions.write_transaction import (
@@ -153,7 +154,7 @@ def _truncate(actor: Actor, name: TableName) -> None:
     intent = insert_intent(actor.table(name), _OVERWRITE, overwrite=True)
     with write_transaction(actor.session, intent) as write:
         places = [p.values for p in write.partitions()] if write.table.partition_columns else [()]
-        write.announce(intent.operation, places)
+        write.places.announce(intent.operation, places)
         for number, values in enumerate(places):
             path = child(write.staging.path, f"truncated_{number}")
             write.session.files.write(child(path, METADATA_FILE), TRUNCATED_CONTENT)
@@ -235,7 +236,7 @@ def write_merged(
     snapshot: TableSnapshot,
     compaction: Compaction,
     staging: str,
-    destination: str,  # noqa: ARG001 - the local disk is no object store
+    publication: Publication,  # noqa: ARG001 - the local disk is no object store
     txn_id: int,
 ) -> list[str]:
     """Write the merged directories of a partition, in place of ``merging.write_merged``."""

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from acidsql.errors import FormatError
 from acidsql.storage import sync
 from acidsql.storage.filesystem import FileSystem
-from acidsql.storage.sync import Unsynced, make_directory, sync_all
+from acidsql.storage.publication import Publication, sync_all
+from acidsql.storage.sync import make_directory
 
 pytestmark = pytest.mark.spark
 
@@ -30,18 +31,18 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_name_is_found_through_all_directories_up_to_the_table() -> None:
-    unsynced = Unsynced(root="file:/w/t")
-    unsynced.add_name("file:/w/t/p=1/q=2/delta")
-    assert unsynced.directories == {"file:/w/t/p=1/q=2", "file:/w/t/p=1", "file:/w/t"}
-    assert not unsynced.trees
+    publication = Publication(root="file:/w/t")
+    publication.add_name("file:/w/t/p=1/q=2/delta")
+    assert publication.names == {"file:/w/t/p=1/q=2", "file:/w/t/p=1", "file:/w/t"}
+    assert not publication.trees
 
 
 def test_a_partition_elsewhere_is_a_directory_of_its_own() -> None:
-    unsynced = Unsynced(root="file:/w/t")
-    unsynced.add("file:/elsewhere/p/delta")
-    unsynced.add("file:/w/table/delta")
-    assert unsynced.directories == {"file:/elsewhere/p", "file:/w/table"}
-    assert unsynced.trees == {"file:/elsewhere/p/delta", "file:/w/table/delta"}
+    publication = Publication(root="file:/w/t")
+    publication.add("file:/elsewhere/p/delta")
+    publication.add("file:/w/table/delta")
+    assert publication.names == {"file:/elsewhere/p", "file:/w/table"}
+    assert publication.trees == {"file:/elsewhere/p/delta", "file:/w/table/delta"}
 
 
 def test_all_files_of_a_tree_are_synced_once(
@@ -51,14 +52,14 @@ def test_all_files_of_a_tree_are_synced_once(
     (delta / "inside").mkdir(parents=True)
     for name in ("a", ".a.crc", "inside/b"):
         (delta / name).touch()
-    unsynced = Unsynced(root=f"file:{tmp_path}/t")
-    unsynced.add(f"file:{delta}")
-    unsynced.add(f"file:{delta}/a")
+    publication = Publication(root=f"file:{tmp_path}/t")
+    publication.add(f"file:{delta}")
+    publication.add(f"file:{delta}/a")
     files = FileSystem(spark)
-    sync_all(files, [unsynced])
+    sync_all(files, [publication])
     below = ["", "/.a.crc", "/a", "/inside", "/inside/b"]
     assert sorted(synced) == [f"{tmp_path}/t", *(f"{delta}{name}" for name in below)]
-    sync_all(files, [unsynced])
+    sync_all(files, [publication])
     assert len(synced) == 6
 
 

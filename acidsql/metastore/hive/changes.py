@@ -72,7 +72,9 @@ def make(
     """
     match change:
         case AlterTable(before=before, after=after):
-            alterations.replace_table(server, tables.to_alter(before.database, before.name), before, after)
+            alterations.replace_table(
+                server, tables.to_alter(before.database, before.name), before, after
+            )
         case RenameTable(table=table, database=database, name=name):
             old = tables.to_alter(table.database, table.name)
             alterations.rename_table(server, old, database, name, **context)
