@@ -30,7 +30,7 @@ from acidsql.planning.as_of import query_of_table
 from acidsql.planning.deleted_rows import FETCH_DELETED_ROWS, as_asked
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.parsed_statement import parse_and_resolve
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import refuse_in_block
 from acidsql.session.metrics import StatementMetrics, current, metrics_of, recorded

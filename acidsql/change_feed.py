@@ -13,7 +13,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.checkpoints import Checkpoint
 from acidsql.metastore.moments import WriteIdMoment, moment_of_text
 from acidsql.planning.name_resolution import acid_table
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.session.metrics import current
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.values import literal

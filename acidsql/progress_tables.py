@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from acidsql import api, bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.planning.name_resolution import CATALOG, acid_table
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.planning.unchanged_reads import watch_query
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import Isolation

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
 from acidsql.commands import events, result
 from acidsql.commands.check_constraints import with_columns
+from acidsql.commands.column_types import retyped
 from acidsql.commands.definitions import (
     check_columns,
     check_local_times,
@@ -25,7 +26,6 @@ from acidsql.commands.evolved_columns import with_field
 from acidsql.commands.identity_columns import check_identities
 from acidsql.commands.initial_values import INITIAL_TYPES, initial_value
 from acidsql.commands.sync_identity import sync_identity
-from acidsql.commands.type_widening import CONVERSIONS, convertible
 from acidsql.errors import AcidAnalysisError, AcidParseError, quoted_name
 from acidsql.metastore.changes import AlterPartitions, AlterTable
 from acidsql.metastore.history import RecordedStatement
@@ -103,7 +103,7 @@ def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumn
         added = with_timestamp_types(session, given[len(old) :], insert_only=table.insert_only)
         new = [_with_initial(session, table, column) for column in added]
         kept = [
-            _retyped(session, table, before, after)
+            retyped(session, table, before, after)
             for before, after in zip(old, given, strict=False)
         ]
         return (*kept, *new)
@@ -376,7 +376,7 @@ def _changed(session: AcidSession, table: Table, old: Column, statement: ChangeC
     if statement.definition is not None:
         name = quote(statement.new_column or old.name)
         (given,) = _parsed(session, f"{name} {statement.definition.of(statement.text)}")
-        new = _retyped(session, table, old, given)
+        new = retyped(session, table, old, given)
     if statement.comment is not None:
         new = replace(new, comment=statement.comment)
     if statement.not_null is not None:
@@ -386,64 +386,6 @@ def _changed(session: AcidSession, table: Table, old: Column, statement: ChangeC
     if new.default is not None and new.identity is not None:
         check_identities([new], [])
     return replace(new, default=None) if statement.without_default else new
-
-
-def _retyped(session: AcidSession, table: Table, old: Column, given: Column) -> Column:
-    """Return a column with the name and type of its new definition.
-
-    NOT NULL, default and comment stay where the definition has none.
-    """
-    is_other = refuse_other_type(session, table, old, given)
-    return Column(
-        name=given.name,
-        type=given.type if is_other else old.type,
-        nullable=old.nullable and given.nullable,
-        default=given.default or old.default,
-        comment=given.comment if given.comment is not None else old.comment,
-        initial=old.initial,
-        generated=old.generated,
-        identity=old.identity,
-    )
-
-
-def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Column) -> bool:
-    """Return whether a definition of a column has another type, as which its files can be read.
-
-    Raises:
-        AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN.
-    """
-    before, after = (bridge.parse_stored_type(session.spark, c.type) for c in (old, given))
-    if old.identity is not None and before != after:
-        raise AcidAnalysisError(
-            "NOT_SUPPORTED_CHANGE_COLUMN",
-            f"column {old.name} of {table.full_name} is an identity column: it stays BIGINT",
-        )
-    if not convertible(before, after) or _becomes_instant(before, after):
-        raise AcidAnalysisError(
-            "NOT_SUPPORTED_CHANGE_COLUMN",
-            f"column {old.name} of {table.full_name} cannot change from {old.type} to "
-            f"{given.type}, because its files are not rewritten: possible are {CONVERSIONS}",
-        )
-    if before != after and old.name in table.bucket_columns:
-        raise AcidAnalysisError(
-            "NOT_SUPPORTED_CHANGE_COLUMN",
-            f"column {old.name} of {table.full_name} is in CLUSTERED BY, and another type has "
-            "other hash codes: keep its type",
-        )
-    return bool(before != after)
-
-
-def _becomes_instant(before: DataType, after: DataType) -> bool:
-    """Return whether a TIMESTAMP that stays would become one whose files contain the instant."""
-    if isinstance(before, StructType):
-        pairs = zip(before.fields, after.fields, strict=False)
-        return any(_becomes_instant(o.dataType, n.dataType) for o, n in pairs)
-    if isinstance(before, ArrayType):
-        return _becomes_instant(before.elementType, after.elementType)
-    if isinstance(before, MapType):
-        is_key = _becomes_instant(before.keyType, after.keyType)
-        return is_key or _becomes_instant(before.valueType, after.valueType)
-    return isinstance(after, bridge.InstantType) and not isinstance(before, bridge.InstantType)
 
 
 def _check_by_name(table: Table, columns: Columns) -> None:

@@ -31,7 +31,7 @@ from acidsql.schema.default_sizes import default_size
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.settings import name_key
 from acidsql.storage.filesystem import child
-from acidsql.syntax import statements as ast
+from acidsql.syntax import maintenance_statements as ast
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Span
 from acidsql.transactions.write_intent import WriteIntent

@@ -13,7 +13,7 @@ from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import find, qualified
 from acidsql.planning.parsed_statement import refers_to_acid
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.statements import CacheTable, ClearCache, CreateView, UncacheTable
 

@@ -12,9 +12,9 @@ from acidsql.commands import repair_problems, result
 from acidsql.commands.partitions import named_partitions
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition, Table
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.session.acid_session import AcidSession
-from acidsql.syntax.statements import CheckTable
+from acidsql.syntax.maintenance_statements import CheckTable
 from acidsql.transactions.write_intent import alter_intent
 from acidsql.transactions.write_transaction import write_transaction
 

@@ -20,7 +20,7 @@ from acidsql.metastore.model import Operation, Table
 from acidsql.metastore.moments import TimeMoment
 from acidsql.planning.as_of import moment_of_version
 from acidsql.planning.name_resolution import acid_table
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot

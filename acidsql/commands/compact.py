@@ -33,8 +33,8 @@ from acidsql.metastore.model import (
 )
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.listings import Listings
+from acidsql.syntax.maintenance_statements import AbortCompactions, Compact, Optimize, Vacuum
 from acidsql.syntax.nodes import Span
-from acidsql.syntax.statements import AbortCompactions, Compact, Optimize, Vacuum
 
 _KINDS = (CompactionType.MINOR, CompactionType.MAJOR, CompactionType.REBALANCE)
 _SECONDS_PER_HOUR = 3600

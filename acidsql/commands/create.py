@@ -9,20 +9,17 @@ from typing import TypedDict
 
 from pyspark.sql import DataFrame
 
-from acidsql import bridge
-from acidsql.commands import events, result
+from acidsql.commands import result, write_schema
 from acidsql.commands.adopt_table import check_location, existing
 from acidsql.commands.constraints import with_constraints
+from acidsql.commands.created_columns import given_columns, is_insert_only, queried_columns
 from acidsql.commands.definitions import (
-    check_columns,
     check_local_times,
     check_properties,
     warn_of_retention,
     with_codec,
-    with_timestamp_types,
 )
 from acidsql.commands.generated_columns import check_generated
-from acidsql.commands.identity_columns import check_identities, with_identities
 from acidsql.commands.insert import write_query
 from acidsql.commands.new_table import (
     check_empty,
@@ -37,17 +34,15 @@ from acidsql.metastore import changes
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Column, FileFormat, Operation, Table, TableType
 from acidsql.planning.name_resolution import find, in_metastore
-from acidsql.planning.statement import StatementSnapshot, leased_snapshot
+from acidsql.planning.statement import StatementSnapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
-from acidsql.schema.columns import as_nullable, columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import Isolation, name_key
 from acidsql.session.table_owner import check_owner, check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
-from acidsql.syntax.constraints import Constraint, split_columns
-from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Clustering
 from acidsql.syntax.statements import CreateTable, CreateTableLike, DropTable
 from acidsql.transactions.current import refuse_in_transaction
@@ -181,14 +176,14 @@ def _refuse(statement: CreateTable) -> None:
             )
         raise _unsupported(clause, instead)
     stored_as = _stored_as(statement)
-    known = _FORMATS if _is_insert_only(statement) else {"orc": FileFormat.ORC}
+    known = _FORMATS if is_insert_only(statement) else {"orc": FileFormat.ORC}
     if stored_as not in known:
         raise _unsupported(
             f"STORED AS {stored_as}",
             f"this transactional table needs STORED AS {' or '.join(known).upper()}",
             "STORED_AS",
         )
-    if statement.clustered_by is not None and _is_insert_only(statement):
+    if statement.clustered_by is not None and is_insert_only(statement):
         raise _unsupported("CLUSTERED BY", "an insert-only table has no buckets; leave it out")
 
 
@@ -197,73 +192,11 @@ def _stored_as(statement: CreateTable) -> str:
     return (statement.stored_as or statement.using or "ORC").lower()
 
 
-def _is_insert_only(statement: CreateTable) -> bool:
-    properties = {key.lower(): value.lower() for key, value in statement.properties.items()}
-    return properties.get("transactional_properties") == "insert_only"
-
-
 def _unsupported(feature: str, reason: str, condition: str | None = None) -> AcidAnalysisError:
     condition = "UNSUPPORTED_FEATURE." + (condition or feature.upper().replace(" ", "_"))
     return AcidAnalysisError(
         condition, f"{feature} is not supported for transactional tables: {reason}"
     )
-
-
-def given_columns(
-    session: AcidSession, statement: CreateTable
-) -> tuple[tuple[Column, ...], tuple[Column, ...], tuple[Constraint, ...]]:
-    """Return the columns in files, the partition columns and the constraints of CREATE TABLE that
-    has no query.
-
-    Raises:
-        AcidAnalysisError: MISSING_COLUMNS; see ``check_columns``.
-    """
-    if statement.columns is None:
-        raise AcidAnalysisError(
-            "MISSING_COLUMNS", "CREATE TABLE has no columns: list them, or write AS SELECT"
-        )
-    given = split_columns(statement.columns.of(statement.text))
-    columns = columns_of(session.spark, bridge.parse_columns(session.spark, given.columns))
-    columns = with_identities(columns, given.identities)
-    partition_columns: tuple[Column, ...] = ()
-    if statement.partitioned_by is not None:
-        columns, partition_columns = _split(
-            session, columns, statement.partitioned_by.of(statement.text)
-        )
-    columns = with_timestamp_types(session, columns, insert_only=_is_insert_only(statement))
-    check_columns(session, columns, partition_columns)
-    check_identities(columns, partition_columns)
-    return columns, partition_columns, given.constraints
-
-
-def _split(
-    session: AcidSession, columns: tuple[Column, ...], text: str
-) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Separate partition columns from the columns in files.
-
-    ``PARTITIONED BY (p INT)`` adds a column; ``PARTITIONED BY (p)`` names one of the columns.
-    """
-    names = bridge.parse_names(session.spark, text)
-    if names is None:
-        transforms = bridge.transforms(session.spark, text)
-        if transforms:
-            raise AcidAnalysisError(
-                "UNSUPPORTED_FEATURE.PARTITION_TRANSFORM",
-                f"a transactional table cannot be partitioned by {transforms[0]}: name columns, "
-                "and store the value in one",
-            )
-        return columns, columns_of(session.spark, bridge.parse_columns(session.spark, text))
-    key = name_key(session.spark)
-    by_name = {key(c.name): c for c in columns}
-    missing = [n for n in names if key(n) not in by_name]
-    if missing:
-        raise AcidAnalysisError(
-            "COLUMN_NOT_FOUND",
-            f"partition column {missing[0]} has no type: write {missing[0]} with its type",
-            {"colName": quoted_name([missing[0]])},
-        )
-    chosen = tuple(by_name[key(n)] for n in names)
-    return tuple(c for c in columns if c not in chosen), chosen
 
 
 def _defined(
@@ -416,37 +349,6 @@ def defined_by_query(
     return table, rows
 
 
-def queried_columns(
-    session: AcidSession, snapshot: StatementSnapshot, statement: CreateTable
-) -> tuple[tuple[Column, ...], tuple[Column, ...], DataFrame]:
-    """Return the columns in files and the partition columns of CREATE TABLE … AS SELECT, and the
-    rows, whose columns are in this order.
-
-    Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.CTAS_COLUMNS; see ``check_columns``.
-    """
-    if statement.columns is not None or statement.query is None:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.CTAS_COLUMNS",
-            "CREATE TABLE … AS SELECT takes its columns from the query: name them there",
-        )
-    rows = snapshot.run(statement.query.of(statement.text))
-    found = columns_of(session.spark, as_nullable(rows.schema))
-    columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in found)
-    partition_columns: tuple[Column, ...] = ()
-    if statement.partitioned_by is not None:
-        columns, partition_columns = _split(
-            session, columns, statement.partitioned_by.of(statement.text)
-        )
-    columns = with_timestamp_types(session, columns, insert_only=_is_insert_only(statement))
-    check_columns(session, columns, partition_columns)
-    return columns, partition_columns, rows.select(*_quoted([*columns, *partition_columns]))
-
-
-def _quoted(columns: Sequence[Column]) -> list[str]:
-    return [quote(column.name) for column in columns]
-
-
 def _create_as_select(session: AcidSession, statement: CreateTable, text: str | None) -> DataFrame:
     """Create a table with the columns and the rows of a query; it is visible when it has them.
 
@@ -460,7 +362,7 @@ def _create_as_select(session: AcidSession, statement: CreateTable, text: str | 
     table, rows = defined
     source = RecordedStatement(operation="CREATE TABLE AS SELECT", text=text)
     with filling(session, with_codec(session, table, None), source) as write:
-        shape = events.write_schema_of(session, write.table)
+        shape = write_schema.write_schema_of(session, write.table)
         static = None if table.partition_columns else ()
         outcome = write_query(write, shape, rows, static)
         if write.isolation is Isolation.SERIALIZABLE:

@@ -29,7 +29,8 @@ from acidsql.planning.name_resolution import (
     qualified,
 )
 from acidsql.planning.parsed_statement import parse_and_resolve
-from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY, latest_snapshot
+from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY
+from acidsql.planning.statement_snapshots import latest_snapshot
 from acidsql.planning.view_columns import as_declared
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.table_owner import check_owner

@@ -16,7 +16,7 @@ from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.metastore.table_statistics import column_named
 from acidsql.planning.name_resolution import find, known_to_spark, qualified
-from acidsql.planning.statement import latest_snapshot
+from acidsql.planning.statement_snapshots import latest_snapshot
 from acidsql.schema.columns import declared_type, shown_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import name_key

@@ -29,6 +29,7 @@ from acidsql.commands import (
     import_table,
     insert,
     load,
+    merge,
     multi_insert,
     repair,
     replace_rows,
@@ -60,12 +61,18 @@ from acidsql.planning.name_resolution import (
     qualified,
 )
 from acidsql.planning.parsed_statement import parse_and_resolve
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.planning.unchanged_reads import watch_query
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.parsing import parse_in_session
-from acidsql.syntax import alter_statements, copy_statements, parse, show_statements
+from acidsql.syntax import (
+    alter_statements,
+    copy_statements,
+    maintenance_statements,
+    parse,
+    show_statements,
+)
 from acidsql.syntax import statements as ast
 
 _MAY_REPLACE = re.compile(r"\bREPLACE\s+TABLE\b", re.IGNORECASE)
@@ -174,15 +181,15 @@ def _delete(session: AcidSession, statement: ast.Delete) -> DataFrame | None:
 
 def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
     table = target_of(session, statement)
-    return row_level.merge(session, table, statement) if table else None
+    return merge.merge(session, table, statement) if table else None
 
 
-def _restore(session: AcidSession, statement: ast.Restore) -> DataFrame | None:
+def _restore(session: AcidSession, statement: maintenance_statements.Restore) -> DataFrame | None:
     table = written_table(session, statement.name)
     return restore.restore(session, table, statement) if table else None
 
 
-def _undo_write(session: AcidSession, statement: ast.UndoWrite) -> DataFrame:
+def _undo_write(session: AcidSession, statement: maintenance_statements.UndoWrite) -> DataFrame:
     written_table(session, statement.name)  # refuses a view
     return restore.undo_write(session, acid_table(session, statement.name), statement)
 
@@ -229,7 +236,7 @@ def _comment_on_column(
     return alter_table.alter_table(session, table, change)
 
 
-def _repair(session: AcidSession, statement: ast.MsckRepair) -> DataFrame | None:
+def _repair(session: AcidSession, statement: maintenance_statements.MsckRepair) -> DataFrame | None:
     table = written_table(session, statement.name)
     return repair.repair(session, table, statement) if table else None
 
@@ -247,21 +254,21 @@ def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame
     return multi_insert.multi_insert(session, branches) if branches is not None else None
 
 
-def _optimize(session: AcidSession, statement: ast.Optimize) -> DataFrame | None:
+def _optimize(session: AcidSession, statement: maintenance_statements.Optimize) -> DataFrame | None:
     table = written_table(session, statement.name)
     return compact.optimize(session, table, statement) if table else None
 
 
-def _vacuum(session: AcidSession, statement: ast.Vacuum) -> DataFrame | None:
+def _vacuum(session: AcidSession, statement: maintenance_statements.Vacuum) -> DataFrame | None:
     table = written_table(session, statement.name)
     return compact.vacuum(session, table, statement) if table else None
 
 
-def _compact(session: AcidSession, statement: ast.Compact) -> DataFrame | None:
+def _compact(session: AcidSession, statement: maintenance_statements.Compact) -> DataFrame | None:
     return compact.compact(session, acid_table(session, statement.name), statement)
 
 
-def _check(session: AcidSession, statement: ast.CheckTable) -> DataFrame:
+def _check(session: AcidSession, statement: maintenance_statements.CheckTable) -> DataFrame:
     return check_table.check_table(session, acid_table(session, statement.name), statement)
 
 
@@ -281,23 +288,23 @@ def _report(
     return command
 
 
-def _abort(session: AcidSession, statement: ast.AbortTransactions) -> DataFrame:
+def _abort(session: AcidSession, statement: maintenance_statements.AbortTransactions) -> DataFrame:
     session.metastore.abort_txns(statement.ids)
     return result.nothing(session.spark)
 
 
 _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
-    ast.AbortCompactions: compact.abort_compactions,
-    ast.AbortTransactions: _abort,
+    maintenance_statements.AbortCompactions: compact.abort_compactions,
+    maintenance_statements.AbortTransactions: _abort,
     **dict.fromkeys(get_args(alter_statements.Alteration), _alter_table),
-    ast.AnalyzeTable: analyze.analyze_table,
-    ast.AnalyzeTables: analyze.analyze_tables,
+    maintenance_statements.AnalyzeTable: analyze.analyze_table,
+    maintenance_statements.AnalyzeTables: analyze.analyze_tables,
     ast.CacheTable: cache_table.cache_table,
-    ast.CheckTable: _check,
+    maintenance_statements.CheckTable: _check,
     ast.ClearCache: cache_table.clear_cache,
     copy_statements.CloneTable: clone.clone_table,
     ast.Commit: lambda session, _: transactions.commit(session),
-    ast.Compact: _compact,
+    maintenance_statements.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,
     ast.CreateTable: replace_table.create_or_replace,
     ast.CreateTableLike: create.create_like,
@@ -322,13 +329,13 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.Insert: _insert,
     ast.LoadData: _load,
     ast.Merge: _merge,
-    ast.MsckRepair: _repair,
+    maintenance_statements.MsckRepair: _repair,
     ast.MultiInsert: _multi_insert,
-    ast.Optimize: _optimize,
-    ast.Restore: _restore,
+    maintenance_statements.Optimize: _optimize,
+    maintenance_statements.Restore: _restore,
     ast.Rollback: lambda session, _: transactions.rollback(session),
     ast.StartTransaction: transactions.start,
-    ast.RefreshTable: lambda session, statement: (
+    maintenance_statements.RefreshTable: lambda session, statement: (
         result.nothing(session.spark) if find_acid_table(session, statement.name) else None
     ),
     show_statements.ShowColumns: show.show_columns,
@@ -346,8 +353,8 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ),
     ast.Truncate: _truncate,
     ast.UncacheTable: cache_table.uncache_table,
-    ast.UndoWrite: _undo_write,
-    ast.Vacuum: _vacuum,
+    maintenance_statements.UndoWrite: _undo_write,
+    maintenance_statements.Vacuum: _vacuum,
     ast.Update: _update,
     ast.Use: databases_and_views.use,
 }

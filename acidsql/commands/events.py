@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructField
 
 from acidsql import bridge
-from acidsql.commands.check_constraints import row_conditions
-from acidsql.commands.generated_columns import generated_conditions, with_generated_values
-from acidsql.commands.identity_columns import with_identity_values
 from acidsql.commands.partition_normalization import as_spelled, usual
-from acidsql.commands.time_zones import to_file_zone, zone_of_columns
+from acidsql.commands.write_schema import WriteSchema
 from acidsql.insert_only.write import finalize_insert_only
-from acidsql.metastore.model import FileFormat, Operation, Table
+from acidsql.metastore.model import Operation
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
-from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS, event_schema
-from acidsql.schema.columns import (
-    data_schema,
-    file_schema,
-    has_timestamp,
-    partition_schema,
-    with_stored_instants,
-)
-from acidsql.session.acid_session import AcidSession
+from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.settings import Isolation
-from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.delete_places import DeletePlaces
 from acidsql.storage.driver_writer import Keys, collect_delete_keys, stage_on_driver
 from acidsql.storage.finalize import DuplicateKeys, FinishedDirectory, Staging
@@ -46,125 +34,11 @@ from acidsql.storage.staging import (
     named_sql,
     old_part_columns,
     part_columns,
-    partition_text,
     write_events,
 )
-from acidsql.syntax.lexer import quote
 from acidsql.transactions.write_transaction import Change, TableWrite
 
 _DELETE = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteSchema:
-    """Columns of a table, as events need them.
-
-    Attributes:
-        data: the columns in files.
-        partitions: the partition columns, typed.
-        write: of the statement that gives new rows the values of identity columns; None of one that
-            is only planned, or writes rows that have them.
-    """
-
-    session: AcidSession
-    table: Table
-    data: StructType
-    partitions: StructType
-    write: TableWrite | None = None
-
-    @property
-    def row(self) -> StructType:
-        """Type of an event's ``row``: the columns in files, with their names there and without
-        metadata, all nullable.
-        """
-        in_files = file_schema(self.session.spark, self.table)
-        schema: StructType = event_schema(in_files)["row"].dataType
-        return with_stored_instants(self.table, StructType.fromJson(schema.jsonValue()))
-
-    def stored(
-        self,
-        rows: DataFrame,
-        values: Sequence[str],
-        bucket: str,
-        acting: str | None = None,
-        assigned: Collection[int] | None = None,
-        *,
-        adds_rows: bool = True,
-    ) -> DataFrame:
-        """Compute generated values, check new values by the constraints of the table, and convert
-        them to those in files: add buckets; in an insert-only table, which Spark's ORC writer
-        writes, shift timestamps to the files' time zone.
-
-        Args:
-            values: names of the columns with new values, in the order of the table's columns.
-            bucket: name of the column that gets the bucket id, if the table is bucketed.
-            acting: SQL of a condition on the rows that have values here; None: all have.
-            assigned: positions of the columns that the statement gives values to; None: of all.
-            adds_rows: whether the rows are new, and not others' new values.
-        """
-        session, table = self.session, self.table
-        if adds_rows and table.identity_columns and self.write is not None:
-            rows = with_identity_values(self.write, table, rows, values, acting)
-        rows = with_generated_values(session, table, rows, values, assigned)
-        if self.table.num_buckets and not self.table.insert_only:
-            columns = [F.col(name) for name in values]
-            rows = rows.withColumn(bucket, bucket_id(self.session.spark, self.table, columns))
-        names = [*self.data.names, *self.partitions.names]
-        conditions = {
-            **generated_conditions(session, table, assigned),
-            **row_conditions(session, table),
-        }
-        rows = bridge.checked_rows(rows, conditions, names, values, acting)
-        zone = zone_of_columns(session, self.table.columns)
-        is_by_spark = self.table.insert_only and self.table.file_format is FileFormat.ORC
-        if is_by_spark and zone != session.jvm_time_zone:
-            fields = zip(values, self.data.fields, strict=False)
-            typed = {name: f.dataType for name, f in fields if has_timestamp(f.dataType)}
-            shifted = {n: to_file_zone(session, F.col(n), t, zone) for n, t in typed.items()}
-            rows = rows.withColumns(shifted) if shifted else rows
-        return rows
-
-    def texts(self, parts: Sequence[str]) -> dict[str, str]:
-        """Return SQL of the partition values as text, by their names in staging.
-
-        Args:
-            parts: SQL of the typed values.
-        """
-        pairs = zip(parts, self.partitions.fields, strict=True)
-        texts = [partition_text(value, field) for value, field in pairs]
-        return dict(zip(part_columns(self.table), texts, strict=True))
-
-    def old_texts(self) -> dict[str, str]:
-        """Return SQL of the partition values as text of rows whose row ids events have."""
-        names = old_part_columns(self.table)
-        pairs = zip(names, self.partitions.fields, strict=True)
-        return {name: partition_text(name, field) for name, field in pairs}
-
-    def current_parts(self) -> list[str]:
-        """Return the table's own partition columns, as SQL."""
-        return [quote(f.name) for f in self.partitions.fields]
-
-
-def write_schema_of(
-    session: AcidSession, table: Table, write: TableWrite | None = None
-) -> WriteSchema:
-    """Return the write schema of a table.
-
-    Args:
-        write: see ``WriteSchema``.
-
-    Raises:
-        AcidAnalysisError: its bucket columns have a type that cannot be hashed
-            (UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE).
-    """
-    check_bucket_columns(session.spark, table)
-    return WriteSchema(
-        session=session,
-        table=table,
-        data=data_schema(session.spark, table),
-        partitions=partition_schema(session.spark, table),
-        write=write,
-    )
 
 
 def snapshot_of(transaction: TableWrite) -> StatementSnapshot:

@@ -11,14 +11,15 @@ from pyspark.sql import DataFrame
 from acidsql import bridge
 from acidsql.commands import (
     create,
-    events,
     insert,
+    merge,
     multi_insert,
     replace_rows,
     replace_table,
     restore,
     result,
     row_level,
+    write_schema,
 )
 from acidsql.commands.acid_plan import PlannedWrite, acid_section
 from acidsql.commands.protect_acid_tables import refuse_damage
@@ -34,13 +35,14 @@ from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Operation, Table
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.parsed_statement import parse_and_resolve
-from acidsql.planning.statement import StatementSnapshot, latest_snapshot, leased_snapshot
+from acidsql.planning.statement import StatementSnapshot
+from acidsql.planning.statement_snapshots import latest_snapshot, leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.parsing import parse_in_session
 from acidsql.storage.driver_writer import may_stage_on_driver, most_keys, most_rows
 from acidsql.storage.staging import Target
-from acidsql.syntax import show_statements
+from acidsql.syntax import maintenance_statements, show_statements
 from acidsql.syntax import statements as ast
 from acidsql.transactions.write_intent import (
     WriteIntent,
@@ -88,9 +90,9 @@ def _planned_writes(
         return None if branches is None else _multi_insert(session, snapshot, branches)
     if isinstance(statement, ast.CreateTable) and statement.query is not None:
         return _create(session, snapshot, statement)
-    if isinstance(statement, ast.Restore):
+    if isinstance(statement, maintenance_statements.Restore):
         return _restore(session, snapshot, statement)
-    if isinstance(statement, ast.UndoWrite):
+    if isinstance(statement, maintenance_statements.UndoWrite):
         return _undo_write(session, snapshot, statement)
     if not isinstance(statement, ast.Insert | ast.Update | ast.Delete | ast.Merge):
         return None
@@ -112,7 +114,7 @@ def _planned_writes(
         return [plan], [_insert_write(intent, writer, (_ROWS,), notes)]
     if isinstance(statement, ast.Merge):
         return _merge(session, table, snapshot, statement)
-    shape = events.write_schema_of(session, table)
+    shape = write_schema.write_schema_of(session, table)
     is_update = isinstance(statement, ast.Update)
     make = row_level.update_events if is_update else row_level.delete_events
     analysis = bridge.analyze_update if is_update else bridge.analyze_delete
@@ -133,7 +135,7 @@ def _replace(
     session: AcidSession, snapshot: StatementSnapshot, table: Table, statement: ast.Insert
 ) -> _Planned:
     """Plan INSERT … REPLACE."""
-    shape = events.write_schema_of(session, table)
+    shape = write_schema.write_schema_of(session, table)
     replacement = replace_rows.replacement_of(session, table, statement)
     frame = replace_rows.planned(shape, snapshot, replacement)
     write = PlannedWrite(
@@ -146,14 +148,14 @@ def _replace(
 
 
 def _restore(
-    session: AcidSession, snapshot: StatementSnapshot, statement: ast.Restore
+    session: AcidSession, snapshot: StatementSnapshot, statement: maintenance_statements.Restore
 ) -> _Planned | None:
     table = written_table(session, statement.name)
     if table is None:
         return None
     refuse_row_changes(table, restore.RESTORE)
     snapshot.expires = None
-    shape = events.write_schema_of(session, table)
+    shape = write_schema.write_schema_of(session, table)
     frame = restore.restore_events(shape, snapshot, restore.moment_of(session, table, statement))
     if frame is None:
         return [], []
@@ -167,13 +169,13 @@ def _restore(
 
 
 def _undo_write(
-    session: AcidSession, snapshot: StatementSnapshot, statement: ast.UndoWrite
+    session: AcidSession, snapshot: StatementSnapshot, statement: maintenance_statements.UndoWrite
 ) -> _Planned:
     written_table(session, statement.name)  # refuses a view
     table, write_id = acid_table(session, statement.name), statement.write_id
     snapshot.expires = None
     restore.check_undo(table, write_id, latest_snapshot(session))
-    shape = events.write_schema_of(session, table)
+    shape = write_schema.write_schema_of(session, table)
     planned = restore.plan_undo(shape, snapshot, write_id)
     if planned.events is None:
         return [], []
@@ -216,7 +218,7 @@ def _insert(
     statement: ast.Insert,
 ) -> tuple[bridge.LogicalPlan, str]:
     """Plan an INSERT; return the plan of its rows, and who would write them."""
-    shape = events.write_schema_of(session, table)
+    shape = write_schema.write_schema_of(session, table)
     prepared = insert.prepared_insert(session, table, statement, snapshot)
     rows = insert.query(shape, snapshot, statement, prepared)
     on_driver = not table.insert_only and insert.has_few_rows(rows)
@@ -274,18 +276,18 @@ def _merge(
     session: AcidSession, table: Table, snapshot: StatementSnapshot, statement: ast.Merge
 ) -> _Planned:
     target = merge_target(session, table, statement)
-    shape = events.write_schema_of(session, target)
-    prepared = row_level.prepared_merge(shape.session, shape.table, statement, snapshot)
-    pieces = row_level.merge_pieces(shape, snapshot, prepared)
-    sides = row_level.merge_sides(shape, pieces)
-    frame = row_level.merge_events(shape, pieces, sides)
+    shape = write_schema.write_schema_of(session, target)
+    prepared = merge.prepared_merge(shape.session, shape.table, statement, snapshot)
+    pieces = merge.merge_pieces(shape, snapshot, prepared)
+    sides = merge.merge_sides(shape, pieces)
+    frame = merge.merge_events(shape, pieces, sides)
     targets = []
-    for number, clause in enumerate(row_level.clauses_of(pieces)):
+    for number, clause in enumerate(merge.clauses_of(pieces)):
         for deletes, kinds in ((True, ("update", "delete")), (False, ("update", "insert"))):
             if clause.kind in kinds:
                 targets.append(Target(deletes=deletes, statement_id=number))
     notes = list(_evolution(table, target))
-    if row_level.may_compute_source(pieces, sides):
+    if merge.may_compute_source(pieces, sides):
         notes.append(
             "Source: computed first if the driver can hold it; its keys then choose the partitions "
             "and rows of the target that are read"
@@ -296,9 +298,7 @@ def _merge(
             session, change_intent(table, Operation.UPDATE, _NOT_RUN), table, target
         ),
         targets=tuple(targets),
-        writer=_writer_of_events(
-            frame, shape, snapshot, likely=row_level.likely_events(pieces, sides)
-        ),
+        writer=_writer_of_events(frame, shape, snapshot, likely=merge.likely_events(pieces, sides)),
         notes=tuple(notes),
     )
     return [bridge.logical_plan(frame)], [write]
@@ -306,7 +306,7 @@ def _merge(
 
 def _writer_of_events(
     frame: DataFrame,
-    shape: events.WriteSchema,
+    shape: write_schema.WriteSchema,
     snapshot: StatementSnapshot,
     likely: int | None = None,
 ) -> str:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
-from acidsql.commands import events, result
+from acidsql.commands import result, write_schema
 from acidsql.commands.partitions import matching
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError
@@ -23,7 +23,7 @@ from acidsql.format.names import is_hidden, original_file_name
 from acidsql.insert_only.write import finalize_insert_only, write_insert_only
 from acidsql.metastore.model import FileFormat, Partition, Table
 from acidsql.planning.name_resolution import acid_table
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.schema.columns import has_instant
 from acidsql.schema.spark_limits import why_not_written
 from acidsql.session.acid_session import AcidSession
@@ -70,7 +70,7 @@ def _refuse(session: AcidSession, table: Table, statement: ExportTable) -> None:
                 f"UNSUPPORTED_FEATURE.{feature}", f"EXPORT of {what} is not supported: {reason}"
             )
     if table.file_format is FileFormat.ORC:
-        shape = events.write_schema_of(session, table)
+        shape = write_schema.write_schema_of(session, table)
         unwritten = _why_no_instants(table) or why_not_written(shape.data)
         if unwritten is not None:
             raise AcidAnalysisError("UNSUPPORTED_DATATYPE", f"{table.full_name}: {unwritten}")
@@ -150,7 +150,7 @@ def _write(
     plain = replace(
         table, properties={**table.properties, "transactional_properties": "insert_only"}
     )
-    shape = events.write_schema_of(session, plain)
+    shape = write_schema.write_schema_of(session, plain)
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, "")
     number = len(shape.data.fields)

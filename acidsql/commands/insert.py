@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import events, result
-from acidsql.commands.events import WriteResult, WriteSchema, executing
+from acidsql.commands import events, result, write_schema
+from acidsql.commands.events import WriteResult, executing
 from acidsql.commands.partitions import matching
 from acidsql.commands.schema_evolution import evolve, evolving_intent, insert_target
+from acidsql.commands.write_schema import WriteSchema
 from acidsql.format.identifiers import folded
 from acidsql.format.names import (
     METADATA_FILE,
@@ -63,7 +64,7 @@ def insert(
         if statement.if_not_exists and static in {p.values for p in transaction.partitions()}:
             transaction.commit([])
             return result.counts(session.spark, affected=0, inserted=0)
-        shape = events.write_schema_of(session, transaction.table, transaction)
+        shape = write_schema.write_schema_of(session, transaction.table, transaction)
         rows = query(shape, events.snapshot_of(transaction), statement, prepared)
         outcome = write_query(transaction, shape, rows, static)
         replaced = _replaced(transaction, statement, static, overwrite_mode)
@@ -210,7 +211,7 @@ def prepared_insert(
         snapshot: see ``prepare``.
     """
     spark = session.spark
-    shape = events.write_schema_of(session, table)
+    shape = write_schema.write_schema_of(session, table)
 
     def analysis(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         name = table.database, table.name
@@ -245,7 +246,7 @@ def static_values(session: AcidSession, table: Table, statement: Insert) -> tupl
 
     For a table without partitions they are ().
     """
-    shape = events.write_schema_of(session, table)
+    shape = write_schema.write_schema_of(session, table)
     if not shape.partitions.fields:
         return ()
     given = dict(statement.partition.values) if statement.partition else {}

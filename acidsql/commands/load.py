@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType, TimestampNTZType
 
 from acidsql.commands import result
-from acidsql.commands.events import WriteResult, write_schema_of
+from acidsql.commands.events import WriteResult
 from acidsql.commands.insert import insert_counts, publish_empty, write_query
 from acidsql.commands.partitions import full_values
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.commands.type_widening import convertible
+from acidsql.commands.write_schema import write_schema_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
 from acidsql.format.identifiers import lowered
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name

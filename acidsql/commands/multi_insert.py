@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import events, result
+from acidsql.commands import events, result, write_schema
 from acidsql.commands.insert import (
     insert_counts,
     prepared_insert,
@@ -107,7 +107,7 @@ def _write(
 ) -> tuple[int, Sequence[Change]]:
     """Write the branches into one table; return the number of rows and the changes."""
     session = transaction.session
-    shape = events.write_schema_of(session, transaction.table, transaction)
+    shape = write_schema.write_schema_of(session, transaction.table, transaction)
     known = {p.values for p in transaction.partitions()} if shape.partitions.fields else set()
     snapshot = events.snapshot_of(transaction)
     snapshot.current = current

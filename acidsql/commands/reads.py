@@ -6,7 +6,7 @@ from acidsql import bridge
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import moment_of_block, refuse_in_block
 from acidsql.session.metrics import current
-from acidsql.syntax import show_statements
+from acidsql.syntax import maintenance_statements, show_statements
 from acidsql.syntax import statements as ast
 
 _READING = (
@@ -26,7 +26,7 @@ _READING = (
     show_statements.ShowTblProperties,
     show_statements.ShowTransactions,
     show_statements.ShowViews,
-    ast.RefreshTable,
+    maintenance_statements.RefreshTable,
     ast.Use,
 )
 

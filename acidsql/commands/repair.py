@@ -12,7 +12,7 @@ from acidsql.metastore.model import Table
 from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
 from acidsql.scan.snapshot import with_unknown_compactions
 from acidsql.session.acid_session import AcidSession
-from acidsql.syntax.statements import MsckRepair
+from acidsql.syntax.maintenance_statements import MsckRepair
 from acidsql.transactions.write_intent import alter_intent
 from acidsql.transactions.write_transaction import TableWrite, write_transaction
 

@@ -11,9 +11,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
-from acidsql.commands import events, result, row_level
-from acidsql.commands.events import WriteSchema
+from acidsql.commands import events, merge, result, row_level, write_schema
 from acidsql.commands.insert import prepared_insert, query
+from acidsql.commands.write_schema import WriteSchema
 from acidsql.errors import AcidAnalysisError, AcidParseError
 from acidsql.format.identifiers import folded
 from acidsql.insert_only.write import refuse_row_changes
@@ -161,11 +161,11 @@ def run(session: AcidSession, table: Table, replacement: Replacement) -> DataFra
     """Delete and insert in one transaction; return one row of counts."""
     old = replacement.prepared(session, table)
     new = prepared_insert(session, table, replacement.insert)
-    _check(events.write_schema_of(session, table), replacement, old, new)
+    _check(write_schema.write_schema_of(session, table), replacement, old, new)
     intent = change_intent(table, Operation.UPDATE, replacement.recorded)
     with ExitStack() as opened:
         transaction = opened.enter_context(write_transaction(session, intent))
-        shape = events.write_schema_of(session, transaction.table, transaction)
+        shape = write_schema.write_schema_of(session, transaction.table, transaction)
         seen = events.snapshot_of(transaction)
         with _naming_mismatch(shape.table):
             staged = planned(shape, seen, replacement, old, new)
@@ -225,7 +225,7 @@ def planned(
     if new is None:
         new = prepared_insert(session, table, replacement.insert, seen)
     if replacement.by_merge:
-        deleted = row_level.planned_merge(shape, seen, old)
+        deleted = merge.planned_merge(shape, seen, old)
     else:
         deleted = row_level.planned(row_level.delete_events, shape, seen, old)
     rows = query(shape, seen, replacement.insert, new)

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from acidsql.commands import create, events, result
+from acidsql.commands import create, events, result, write_schema
 from acidsql.commands.constraints import with_constraints
+from acidsql.commands.created_columns import given_columns, queried_columns
 from acidsql.commands.definitions import with_codec
 from acidsql.commands.events import WriteResult
 from acidsql.commands.generated_columns import check_generated
@@ -25,7 +26,8 @@ from acidsql.metastore.changes import AlterTable
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import qualified
-from acidsql.planning.statement import StatementSnapshot, latest_snapshot
+from acidsql.planning.statement import StatementSnapshot
+from acidsql.planning.statement_snapshots import latest_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.constraints import Constraint
 from acidsql.syntax.lexer import quote
@@ -95,9 +97,9 @@ def planned(
     rows: DataFrame | None = None
     constraints: tuple[Constraint, ...] = ()
     if statement.query is None:
-        columns, partition_columns, constraints = create.given_columns(session, statement)
+        columns, partition_columns, constraints = given_columns(session, statement)
     else:
-        columns, partition_columns, rows = create.queried_columns(session, snapshot, statement)
+        columns, partition_columns, rows = queried_columns(session, snapshot, statement)
     name = old.database, old.name
     made = create.definition(session, statement, name, columns, partition_columns, old.location)
     check_generated(session, made)
@@ -263,5 +265,5 @@ def _write_apart(write: TableWrite, new: Table, rows: DataFrame | None) -> int:
 def _write_rows(write: TableWrite, new: Table, rows: DataFrame | None) -> WriteResult:
     if rows is None:
         return WriteResult(finished=())
-    shape = events.write_schema_of(write.session, new)
+    shape = write_schema.write_schema_of(write.session, new)
     return write_query(write, shape, rows, None if new.partition_columns else ())

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import events, result
-from acidsql.commands.events import WriteSchema
+from acidsql.commands import events, result, write_schema
+from acidsql.commands.write_schema import WriteSchema
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import parse_directory
 from acidsql.format.version_difference import Lost, is_replaced_after
@@ -28,7 +28,8 @@ from acidsql.metastore.moments import (
 from acidsql.metastore.version_failures import history_not_available
 from acidsql.planning.as_of import moment_of_version
 from acidsql.planning.changes_since import committed_since
-from acidsql.planning.statement import StatementSnapshot, latest_snapshot
+from acidsql.planning.statement import StatementSnapshot
+from acidsql.planning.statement_snapshots import latest_snapshot
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.version_difference import Versions
 from acidsql.schema.acid_file import ROW_ID_COLUMN
@@ -36,7 +37,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.storage.staging import named_sql
 from acidsql.syntax.lexer import quote, unquote_string
-from acidsql.syntax.statements import Restore, UndoWrite
+from acidsql.syntax.maintenance_statements import Restore, UndoWrite
 from acidsql.transactions.write_intent import restore_intent
 from acidsql.transactions.write_transaction import Change, TableWrite, write_transaction
 
@@ -59,7 +60,7 @@ def restore(session: AcidSession, table: Table, statement: Restore) -> DataFrame
         return _counts(session, deleted=0, inserted=0)
     recorded = RecordedStatement(operation=RESTORE, text=statement.text)
     with write_transaction(session, restore_intent(table, recorded)) as transaction:
-        shape = events.write_schema_of(session, transaction.table)
+        shape = write_schema.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         with phase(Phase.PLAN):
             staged = restore_events(shape, seen, moment)
@@ -89,7 +90,7 @@ def undo_write(session: AcidSession, table: Table, statement: UndoWrite) -> Data
     check_undo(table, write_id, latest_snapshot(session))
     recorded = RecordedStatement(operation=undo_of(write_id), text=statement.text)
     with write_transaction(session, restore_intent(table, recorded)) as transaction:
-        shape = events.write_schema_of(session, transaction.table)
+        shape = write_schema.write_schema_of(session, transaction.table)
         seen = events.snapshot_of(transaction)
         with phase(Phase.PLAN):
             planned = plan_undo(shape, seen, write_id)

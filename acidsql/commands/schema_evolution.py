@@ -12,7 +12,8 @@ from dataclasses import replace
 from pyspark.sql.types import StructField, StructType
 
 from acidsql import bridge
-from acidsql.commands.alter_columns import altered, refuse_other_type
+from acidsql.commands.alter_columns import altered
+from acidsql.commands.column_types import refuse_other_type
 from acidsql.commands.evolved_columns import LossyTypeError, grown, paired, part_of
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded

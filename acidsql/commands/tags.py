@@ -17,7 +17,7 @@ from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.planning.as_of import query_of_table
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.parsed_statement import parse_and_resolve
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.scan.snapshot import state_of
 from acidsql.scan.tagged import kept_names
 from acidsql.session.acid_session import AcidSession

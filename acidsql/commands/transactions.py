@@ -10,7 +10,7 @@ from acidsql.compaction import own_deletes
 from acidsql.errors import TransactionStateError
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
-from acidsql.syntax import show_statements
+from acidsql.syntax import maintenance_statements, show_statements
 from acidsql.syntax import statements as ast
 from acidsql.transactions.current import current_transaction, refuse_in_transaction
 from acidsql.transactions.explicit import ExplicitTransaction
@@ -19,7 +19,7 @@ from acidsql.transactions.start import start as begin
 
 # Statements that change no table, or change rows.
 _ALLOWED = (
-    ast.AbortTransactions,
+    maintenance_statements.AbortTransactions,
     ast.CacheTable,
     ast.ClearCache,
     ast.Commit,
@@ -30,7 +30,7 @@ _ALLOWED = (
     show_statements.DescribeHistory,
     show_statements.Explain,
     ast.Merge,
-    ast.RefreshTable,
+    maintenance_statements.RefreshTable,
     ast.Rollback,
     show_statements.ShowColumns,
     show_statements.ShowCompactions,
@@ -118,7 +118,7 @@ def _is_allowed(statement: ast.Statement | None) -> bool:
         case ast.MultiInsert():
             # The branches are looked at one by one, when their intents are known.
             return True
-        case ast.CheckTable():
+        case maintenance_statements.CheckTable():
             return not statement.repair or statement.dry_run
         case ast.CreateView():
             return statement.temporary or statement.global_temporary

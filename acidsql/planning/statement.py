@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.insert_only import read
 from acidsql.limits import limits
-from acidsql.metastore.model import Partition, Table, TableType, TxnType
+from acidsql.metastore.model import Partition, Table, TableType
 from acidsql.metastore.moments import Moment
 from acidsql.planning.as_of import StatementVersions
 from acidsql.planning.change_feed import StatementChanges
@@ -28,27 +26,24 @@ from acidsql.planning.parsed_statement import (
     parse_and_resolve,
     rename_repeated,
 )
-from acidsql.planning.placeholder_relations import Occurrence, placeholder
+from acidsql.planning.placeholder_pass import PlaceholderPass
+from acidsql.planning.placeholder_relations import Occurrence
 from acidsql.planning.pruning import find_required_rows
 from acidsql.planning.view_columns import as_declared
 from acidsql.planning.view_text import make_database_known, qualify_functions
-from acidsql.scan.changes import change_schema
-from acidsql.scan.columns import scan_schema, virtual_columns
+from acidsql.scan.columns import virtual_columns
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.scan.versions import HeldVersion
-from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.leases import Lease
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.metrics import current as current_recording
 from acidsql.storage.listings import Listings
 from acidsql.transactions.current import current_transaction
 
-_MICROSECONDS = 1_000_000
 # Property of a view: the database where the names of its text are looked up.
 VIEW_DATABASE = "view.database"
 # Property of a temporary view: the temporary views that its text refers to, a JSON list. No other
@@ -58,26 +53,6 @@ VIEW_TEMPORARY = "view.temporary"
 
 # Builds the relation of an occurrence of a table.
 RelationOf = Callable[[Table, Occurrence], bridge.UnresolvedPlan]
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceholderPass:
-    """First pass of planning: builds placeholders, and records the table of each.
-
-    Attributes:
-        tables: table of each placeholder.
-    """
-
-    spark: SparkSession
-    tables: dict[Occurrence, Table] = field(default_factory=dict)
-
-    def __call__(self, table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
-        """Build the placeholder of an occurrence of a table."""
-        self.tables[occurrence] = table
-        columns, partitions = scan_schema(self.spark, table), partition_schema(self.spark, table)
-        if table.changes is not None:
-            columns = change_schema(self.spark, table)
-        return placeholder(self.spark, columns, partitions, occurrence)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -462,56 +437,3 @@ class StatementSnapshot:
         """
         is_simple = parsed.database is not None and len(reference.parts) == 1
         return is_simple and not names_temp_view(self.session, reference.parts, parsed.temporary)
-
-
-def latest_snapshot(session: AcidSession) -> StatementSnapshot:
-    """Take the snapshot of a statement whose plan is not kept, so that it needs no lease."""
-    txns = session.metastore.valid_txns()
-    return StatementSnapshot(session=session, txns=txns, listings=Listings(session.files, None))
-
-
-@contextmanager
-def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[StatementSnapshot]:
-    """Take the snapshot of a query, with a lease on the files.
-
-    The files stay for as long as a DataFrame that was made in the block can be reached.
-
-    Args:
-        kept: False if nothing that was made in the block is run after it; the lease ends with it.
-    """
-    several = current_transaction(session)
-    if several is not None:
-        with several.query() as listings:
-            yield StatementSnapshot(
-                session=session,
-                txns=several.txns,
-                listings=listings,
-                expires=_expiry(session, several.lease),
-                repeatable=True,
-                added={name: own.partitions for name, own in several.transaction.written.items()},
-                uncommitted=several.uncommitted(),
-            )
-        return
-    session.leases.prune()
-    # A transaction without its lease would never end.
-    with DeferredSignals():
-        with phase(Phase.BEGIN):
-            txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
-        current_recording().txn_id = txn_id
-        listings = Listings(session.files, txn_id)
-        lease = session.leases.begin(txn_id)
-        try:
-            with Interruptible():
-                yield StatementSnapshot(
-                    session=session,
-                    txns=session.metastore.valid_txns(txn_id),
-                    listings=listings,
-                    expires=_expiry(session, lease),
-                )
-        finally:
-            session.leases.end_statement(lease, kept=kept)
-
-
-def _expiry(session: AcidSession, lease: Lease) -> int:
-    """Return the microseconds since 1970 after which plans under a lease refuse to run."""
-    return int((lease.opened + session.leases.max_age) * _MICROSECONDS)

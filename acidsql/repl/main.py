@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from pyspark.errors import PySparkException
@@ -26,8 +25,8 @@ from acidsql.repl.interaction import ask
 from acidsql.repl.output import Output, terminal
 from acidsql.repl.printer import FORMATS, SCREEN_FORMATS, result_text, summary
 from acidsql.repl.program import Program
-from acidsql.repl.session import start_session
 from acidsql.repl.shell import Ending, Shell
+from acidsql.repl.spark_options import key_values, spark_options, start_spark
 from acidsql.repl.start import (
     run_prompt,
     run_texts,
@@ -51,29 +50,6 @@ Examples:
 \b
 Documents: https://github.com/acidsql/acidsql/blob/main/docs/index.md
 """
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def _spark_options(command: _Command) -> _Command:
-    """Add the options with which Spark is started (``_start``)."""
-    for option in (
-        click.option(
-            "--warehouse",
-            type=click.Path(file_okay=False, path_type=Path),
-            help="Directory of tables; the metastore file is beside it.",
-        ),
-        click.option(
-            "--conf",
-            "conf",
-            multiple=True,
-            metavar="KEY=VALUE",
-            help="Spark option; may be repeated.",
-        ),
-        click.option("--master", help="Spark master URL, such as local[4] or yarn."),
-    ):
-        command = option(command)
-    return command
 
 
 class _Commands(Program):
@@ -109,7 +85,7 @@ class _Commands(Program):
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
     help="Run the statements of a file and leave; - is standard input.",
 )
-@_spark_options
+@spark_options
 @click.option(
     "--format",
     "format_name",
@@ -175,10 +151,10 @@ def main(
         return
     if texts and file is not None:
         raise click.UsageError("give -e or -f, not both")
-    variable_values = _options(variables, "--hivevar")
+    variable_values = key_values(variables, "--hivevar")
     at_prompt = not texts and file is None and sys.stdin.isatty()
     config = user_config(config_file, at_prompt=at_prompt)
-    spark = _start(master, warehouse, conf)
+    spark = start_spark(master, warehouse, conf)
     for name, value in variable_values.items():
         spark.conf.set(name, value)
     warnings.showwarning = show_warning
@@ -219,7 +195,7 @@ def check(
     from acidsql.repl.checks import all_tables, check_tables  # noqa: PLC0415
 
     given = context.parent.params if context.parent is not None else {}
-    spark = _start(given["master"], given["warehouse"], given["conf"])
+    spark = start_spark(given["master"], given["warehouse"], given["conf"])
     clauses = ["FULL" if full else "FAST", *(["REPAIR"] if repair or dry_run else [])]
     report = check_tables(
         spark,
@@ -266,7 +242,7 @@ def files(context: click.Context, *, details: bool, rows: bool, limit: int, plac
         if not given["conf"] and given["master"] is None:
             found = files_command.find_locally(place, given["warehouse"])
         if found is None:
-            spark = _start(given["master"], given["warehouse"], given["conf"])
+            spark = start_spark(given["master"], given["warehouse"], given["conf"])
             found = files_command.find_in_session(spark, place)
         screen = terminal()
         told = files_command.answer(
@@ -325,7 +301,7 @@ def restore(*, file: Path, copy: Path, accept: bool) -> None:
 
 
 @main.command()
-@_spark_options
+@spark_options
 @click.option("--database", help="Look at this database alone.")
 @click.option(
     "--interval",
@@ -356,7 +332,7 @@ def maintain(
     service.log_to_stderr()
     stop = service.Stop()
     # The session has nothing to do beside the service.
-    spark = _start(master, warehouse, ("spark.acidsql.compaction.auto=off", *conf))
+    spark = start_spark(master, warehouse, ("spark.acidsql.compaction.auto=off", *conf))
     chosen = WorkerLimits(pool=pool, most_bytes=max_bytes)
     try:
         code = service.maintain(
@@ -369,7 +345,7 @@ def maintain(
 
 
 @main.command()
-@_spark_options
+@spark_options
 @click.option(
     "--connect",
     is_flag=True,
@@ -416,7 +392,7 @@ def serve(
     from acidsql.repl import serve_command as service  # noqa: PLC0415
 
     service.without_variables()
-    spark = _start(master, warehouse, conf)
+    spark = start_spark(master, warehouse, conf)
     run = service.serve_connect if connect else service.serve
     chosen = port if port is not None else 15002 if connect else 10000
     try:
@@ -440,7 +416,7 @@ main.add_command(ingest)
 
 
 @main.command()
-@_spark_options
+@spark_options
 @convert_options
 def convert(
     *, master: str | None, conf: tuple[str, ...], warehouse: Path | None, **given: Any
@@ -450,7 +426,7 @@ def convert(
 
 
 @main.command()
-@_spark_options
+@spark_options
 @export_options
 def export(
     *, master: str | None, conf: tuple[str, ...], warehouse: Path | None, **given: Any
@@ -468,32 +444,11 @@ def _copy(
 
     for key, option in (("options", "--option"), ("properties", "--property")):
         if key in given:
-            given[key] = _options(given[key], option)
-    spark = _start(*place)
+            given[key] = key_values(given[key], option)
+    spark = start_spark(*place)
     code = getattr(copies, name)(spark, **given)
     spark.stop()
     sys.exit(code)
-
-
-def _start(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) -> SparkSession:
-    """Start Spark with the options of the command line; leave if that fails."""
-    options = _options(conf, "--conf")
-    try:
-        return start_session(master=master, warehouse=warehouse, conf=options)
-    except (PySparkException, OSError) as error:
-        raise click.ClickException(f"Spark did not start: {summary(error)}") from error
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-
-
-def _options(conf: tuple[str, ...], option: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for item in conf:
-        key, equals, value = item.partition("=")
-        if not (key.strip() and equals):
-            raise click.BadParameter(f"{item!r} is not KEY=VALUE", param_hint=option)
-        options[key.strip()] = value
-    return options
 
 
 def _acidsql(spark: SparkSession, text: str, dialect: str) -> DataFrame:

@@ -13,7 +13,7 @@ from acidsql import api, bridge
 from acidsql.planning.as_of import query_of_table
 from acidsql.planning.name_resolution import find
 from acidsql.planning.parsed_statement import parse_and_resolve
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.serve.clients import Client, Clients
 from acidsql.session.at_work import is_at_work
 from acidsql.session.parsing import parse_in_session

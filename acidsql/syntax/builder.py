@@ -18,9 +18,9 @@ from lark.tree import Meta
 
 from acidsql.syntax.alter_statements import PlacedPartition
 from acidsql.syntax.lexer import unquote_name, unquote_string
+from acidsql.syntax.maintenance_statements import Compact
 from acidsql.syntax.nodes import Clustering, PartitionFilter, PartitionSpec, Span, VersionSpec
 from acidsql.syntax.statements import (
-    Compact,
     CreateTable,
     CreateTableLike,
     Insert,

@@ -14,7 +14,7 @@ from acidsql.format.names import DirectoryKind
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import Partition
 from acidsql.planning.name_resolution import acid_table
-from acidsql.planning.statement import latest_snapshot
+from acidsql.planning.statement_snapshots import latest_snapshot
 from acidsql.scan.plan import count_rows_from_tails
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession

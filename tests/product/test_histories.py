@@ -15,7 +15,7 @@ from acidsql.format.names import delta_name
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import acid_table
-from acidsql.planning.statement import latest_snapshot
+from acidsql.planning.statement_snapshots import latest_snapshot
 from acidsql.scan.plan import count_rows_from_tails
 from acidsql.session.acid_session import AcidSession
 from acidsql.transactions.write_intent import insert_intent

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.planning import statement
-from acidsql.planning.statement import leased_snapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from tests.product.conftest import Lab
 from tests.product.listing import note_listings
 

@@ -21,7 +21,8 @@ from acidsql.errors import (
     WriteConflictError,
     condition_of,
 )
-from acidsql.planning.statement import StatementSnapshot, leased_snapshot
+from acidsql.planning.statement import StatementSnapshot
+from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.transactions.injection_points import Point
 from tests.arrow_reader.beside_spark import assert_read_as_by_spark

@@ -6,6 +6,13 @@ from typing import Any
 import pytest
 
 from acidsql.syntax.alter_statements import SetDatabaseProperties, UnsetDatabaseProperties
+from acidsql.syntax.maintenance_statements import (
+    AnalyzeTable,
+    AnalyzeTables,
+    CheckTable,
+    MsckRepair,
+    RefreshTable,
+)
 from acidsql.syntax.nodes import PartitionSpec
 from acidsql.syntax.show_statements import (
     Describe,
@@ -21,10 +28,7 @@ from acidsql.syntax.show_statements import (
     ShowViews,
 )
 from acidsql.syntax.statements import (
-    AnalyzeTable,
-    AnalyzeTables,
     CacheTable,
-    CheckTable,
     ClearCache,
     CreateDatabase,
     CreateView,
@@ -32,8 +36,6 @@ from acidsql.syntax.statements import (
     DropTable,
     DropView,
     LoadData,
-    MsckRepair,
-    RefreshTable,
     Truncate,
     UncacheTable,
     Use,

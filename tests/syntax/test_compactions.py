@@ -6,9 +6,15 @@ from typing import Any
 import pytest
 
 from acidsql.syntax.alter_statements import CreateTag, DropTag
+from acidsql.syntax.maintenance_statements import (
+    AbortCompactions,
+    AbortTransactions,
+    Compact,
+    Optimize,
+    Vacuum,
+)
 from acidsql.syntax.nodes import PartitionSpec, Span
 from acidsql.syntax.show_statements import ShowCompactions, ShowLocks, ShowTags, ShowTransactions
-from acidsql.syntax.statements import AbortCompactions, AbortTransactions, Compact, Optimize, Vacuum
 
 Check = Callable[[str, type[Any], dict[str, Any]], None]
 T = {"name": ("t",)}

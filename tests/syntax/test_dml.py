@@ -7,16 +7,9 @@ import pytest
 
 from acidsql.errors import AcidParseError
 from acidsql.syntax import parse
+from acidsql.syntax.maintenance_statements import Restore, UndoWrite
 from acidsql.syntax.nodes import PartitionSpec
-from acidsql.syntax.statements import (
-    Delete,
-    Insert,
-    Merge,
-    MultiInsert,
-    Restore,
-    UndoWrite,
-    Update,
-)
+from acidsql.syntax.statements import Delete, Insert, Merge, MultiInsert, Update
 
 Check = Callable[[str, type[Any], dict[str, Any]], None]
 T = {"name": ("t",)}

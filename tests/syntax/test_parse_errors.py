@@ -4,7 +4,7 @@ import pytest
 
 from acidsql.errors import AcidParseError
 from acidsql.syntax import parse
-from acidsql.syntax.statements import AbortTransactions
+from acidsql.syntax.maintenance_statements import AbortTransactions
 
 MALFORMED = [
     (

@@ -8,17 +8,10 @@ import pytest
 
 from acidsql.syntax import parse
 from acidsql.syntax.alter_statements import AddConstraint
+from acidsql.syntax.maintenance_statements import Compact
 from acidsql.syntax.nodes import PartitionSpec, Span
 from acidsql.syntax.show_statements import Explain
-from acidsql.syntax.statements import (
-    Compact,
-    CreateTable,
-    CreateView,
-    Delete,
-    Insert,
-    Merge,
-    Update,
-)
+from acidsql.syntax.statements import CreateTable, CreateView, Delete, Insert, Merge, Update
 
 CASES = Path(__file__).parents[1] / "cases" / "dml_cases.jsonl"
 
