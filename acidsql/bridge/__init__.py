@@ -25,14 +25,13 @@ from acidsql.bridge.bucket_files import (
     BucketFileEncoder,
     FileSchema,
     Layout,
-    WrittenFile,
     write_bucket_files,
 )
-from acidsql.bridge.catalog import CatalogTable, catalog_table, forget_table
+from acidsql.bridge.catalog import catalog_table, forget_table
 from acidsql.bridge.changed_tables import qualify_target
 from acidsql.bridge.client_statements import executed_command, session_of
 from acidsql.bridge.column_defaults import check_default
-from acidsql.bridge.commands import Command, commands, written_by
+from acidsql.bridge.commands import commands, written_by
 from acidsql.bridge.conditions import (
     Conjunct,
     condition_of,
@@ -42,7 +41,7 @@ from acidsql.bridge.conditions import (
     matching_rows,
     split_and,
 )
-from acidsql.bridge.connect_server import ConnectServer, start_connect_server
+from acidsql.bridge.connect_server import start_connect_server
 from acidsql.bridge.current_values import CurrentValues
 from acidsql.bridge.evolving import (
     MergeSource,
@@ -53,7 +52,6 @@ from acidsql.bridge.evolving import (
 from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.gateway import send_answers_at_once
 from acidsql.bridge.generated_conditions import (
-    ComparedColumn,
     compared_column,
     functions_of_column,
     partition_attributes,
@@ -87,7 +85,6 @@ from acidsql.bridge.hadoop import (
 )
 from acidsql.bridge.hashes import can_hash, java_hash, murmur_hash
 from acidsql.bridge.inner_statements import (
-    ExecuteImmediate,
     execute_immediate,
     function_text,
     written_in_script,
@@ -137,7 +134,6 @@ from acidsql.bridge.plan_outline import (
 )
 from acidsql.bridge.plans import (
     Reference,
-    aliases_are_fresh,
     analyze,
     coalesce_tasks,
     codegen_barrier,
@@ -149,7 +145,6 @@ from acidsql.bridge.plans import (
     is_session_function,
     is_temp_view,
     logical_plan,
-    no_pushdown,
     persistent_functions,
     qualifier_of,
     rebalance,
@@ -173,7 +168,6 @@ from acidsql.bridge.relations import (
 from acidsql.bridge.row_conditions import (
     GENERATED,
     RowCondition,
-    check_violation,
     checked_rows,
     identity_violation,
     row_condition,
@@ -189,7 +183,7 @@ from acidsql.bridge.row_level import (
     update_rows,
     updated_columns,
 )
-from acidsql.bridge.row_numbers import HeldRows, held_rows, numbered_rows, row_counts
+from acidsql.bridge.row_numbers import held_rows, numbered_rows, row_counts
 from acidsql.bridge.rows import (
     arrow_table,
     collect_to_driver,
@@ -205,7 +199,7 @@ from acidsql.bridge.rows import (
 )
 from acidsql.bridge.sorted_arrays import position_of_text
 from acidsql.bridge.source_scans import plan_source_scans
-from acidsql.bridge.spark_versions import TRIED, warn_if_untried
+from acidsql.bridge.spark_versions import warn_if_untried
 from acidsql.bridge.sql_text import (
     NewColumns,
     NewField,
@@ -233,14 +227,12 @@ from acidsql.bridge.sql_text import (
 from acidsql.bridge.statement_settings import statement_settings
 from acidsql.bridge.stripe_rewriter import StripeRows, rewrite_stripes
 from acidsql.bridge.subqueries import (
-    DynamicPruning,
-    Subquery,
     dynamic_pruning,
     subqueries_in,
     without_conditions,
 )
 from acidsql.bridge.table_changes import ChangesCall, ChangesClause, Timestamp, changes_of
-from acidsql.bridge.thrift_server import ThriftServer, start_thrift_server
+from acidsql.bridge.thrift_server import start_thrift_server
 from acidsql.bridge.time_travel import expression_text, timestamp_of, timestamp_of_text
 from acidsql.bridge.trees import (
     attributes_of,
@@ -261,7 +253,6 @@ from acidsql.bridge.trees import (
 from acidsql.bridge.trust_store import trusted_certificates
 from acidsql.bridge.unresolved_plan import (
     BARE_NUMBER,
-    NamedColumns,
     UnresolvedPlan,
     chosen_values,
     count_only_rows,
@@ -273,30 +264,22 @@ __all__ = [
     "BARE_NUMBER",
     "FILE_ORDINAL",
     "GENERATED",
-    "TRIED",
     "AcidTable",
     "AggregateFunction",
     "AnalyzedColumn",
     "BucketFileEncoder",
-    "CatalogTable",
     "ChangesCall",
     "ChangesClause",
     "Clause",
-    "Command",
-    "ComparedColumn",
     "Conjunct",
-    "ConnectServer",
     "CurrentValues",
     "DeletedRows",
-    "DynamicPruning",
-    "ExecuteImmediate",
     "Expression",
     "FileRelation",
     "FileSchema",
     "FilterConjunct",
     "FoundPath",
     "GatewayError",
-    "HeldRows",
     "InstantType",
     "JavaError",
     "JavaObject",
@@ -305,7 +288,6 @@ __all__ = [
     "LogicalPlan",
     "MergePlan",
     "MergeSource",
-    "NamedColumns",
     "NewColumns",
     "NewField",
     "PlanNode",
@@ -315,16 +297,12 @@ __all__ = [
     "RowCondition",
     "ScanFile",
     "StripeRows",
-    "Subquery",
-    "ThriftServer",
     "Timestamp",
     "UnresolvedPlan",
     "Watch",
-    "WrittenFile",
     "acid_relation",
     "active",
     "alias_of",
-    "aliases_are_fresh",
     "all_instants",
     "analyze",
     "analyze_delete",
@@ -343,7 +321,6 @@ __all__ = [
     "changes_of",
     "check_default",
     "check_expression",
-    "check_violation",
     "checked_rows",
     "chosen_values",
     "coalesce_tasks",
@@ -431,7 +408,6 @@ __all__ = [
     "named_columns",
     "naming_column",
     "naming_table",
-    "no_pushdown",
     "numbered_rows",
     "object_files",
     "operands",
