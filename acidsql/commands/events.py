@@ -16,6 +16,7 @@ from acidsql.commands.write_schema import WriteSchema
 from acidsql.insert_only.write import finalize_insert_only
 from acidsql.metastore.model import Operation
 from acidsql.planning.statement import StatementSnapshot
+from acidsql.planning.statement_snapshots import recorded_reads
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
 from acidsql.session.metrics import Phase, current, phase
@@ -64,7 +65,7 @@ def snapshot_of(transaction: TableWrite) -> StatementSnapshot:
     is_authority = transaction.session.metastore.capabilities.is_id_authority
     if transaction.seen is not None and is_authority:
         snapshot.lists[transaction.table.full_name] = transaction.seen, transaction.txns
-    return snapshot
+    return recorded_reads(snapshot)
 
 
 def delete_event(

@@ -40,7 +40,6 @@ from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.scan.versions import HeldVersion
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
-from acidsql.session.metrics import current as current_recording
 from acidsql.storage.listings import Listings
 from acidsql.transactions.current import current_transaction
 
@@ -116,7 +115,6 @@ class StatementSnapshot:
             own=frozenset(txn_id for txn_id in own if txn_id is not None),
             listings=self.listings,
         )
-        current_recording().readings.append(self.scans)
 
     def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
         """Return the snapshot of a table, or of its partitions in ``wanted``; each is taken

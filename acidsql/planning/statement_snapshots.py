@@ -21,7 +21,15 @@ _MICROSECONDS = 1_000_000
 def latest_snapshot(session: AcidSession) -> StatementSnapshot:
     """Take the snapshot of a statement whose plan is not kept, so that it needs no lease."""
     txns = session.metastore.valid_txns()
-    return StatementSnapshot(session=session, txns=txns, listings=Listings(session.files, None))
+    return recorded_reads(
+        StatementSnapshot(session=session, txns=txns, listings=Listings(session.files, None))
+    )
+
+
+def recorded_reads(snapshot: StatementSnapshot) -> StatementSnapshot:
+    """Have the metrics of the statement that runs show what is read from a snapshot; return it."""
+    current_recording().readings.append(snapshot.scans)
+    return snapshot
 
 
 @contextmanager
@@ -36,15 +44,17 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
     several = current_transaction(session)
     if several is not None:
         with several.query() as listings:
-            yield StatementSnapshot(
+            written = several.transaction.written.items()
+            snapshot = StatementSnapshot(
                 session=session,
                 txns=several.txns,
                 listings=listings,
                 expires=_expiry(session, several.lease),
                 repeatable=True,
-                added={name: own.partitions for name, own in several.transaction.written.items()},
+                added={name: own.partitions for name, own in written},
                 uncommitted=several.uncommitted(),
             )
+            yield recorded_reads(snapshot)
         return
     session.leases.prune()
     # A transaction without its lease would never end.
@@ -56,12 +66,13 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
         lease = session.leases.begin(txn_id)
         try:
             with Interruptible():
-                yield StatementSnapshot(
+                snapshot = StatementSnapshot(
                     session=session,
                     txns=session.metastore.valid_txns(txn_id),
                     listings=listings,
                     expires=_expiry(session, lease),
                 )
+                yield recorded_reads(snapshot)
         finally:
             session.leases.end_statement(lease, kept=kept)
 
