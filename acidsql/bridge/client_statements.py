@@ -174,7 +174,7 @@ def executed_command(frame: DataFrame) -> LogicalPlan:
 
 
 def java_error(error: Exception) -> JavaObject | None:
-    """Return the exception of the JVM that an error of PySpark stands for, None for others."""
+    """Return the exception of the JVM that an error of PySpark wraps, None for other errors."""
     if isinstance(error, Py4JJavaError):
         return error.java_exception
     return getattr(error, "_origin", None)
