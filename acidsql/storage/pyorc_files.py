@@ -1,7 +1,7 @@
 """ORC files as pyorc reads them.
 
-pyorc has the C++ library of ORC, which wrote no rows of ours, and shares no code with the parser
-of tails and with the reader of rows that statements use. It is an extra (``acidsql[files]``).
+pyorc has the C++ library of ORC. That library wrote no rows of ours, and shares no code with the
+parser of tails and the reader of rows that statements use. It is an extra (``acidsql[files]``).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def open_by_pyorc(
 
 
 def count_events(files: ReadableFiles, path: str, size: int) -> int:
-    """Return the number of events in an ACID file, of each of which the operation is decoded.
+    """Return the number of events in an ACID file, and decode the operation of each.
 
     Args:
         files: the file system.
