@@ -168,7 +168,7 @@ def _is_mixed(stripes: Sequence[Placed], compression: str | None) -> bool:
 def _pieces(stripes: Sequence[Placed]) -> list[_Piece]:
     """Divide a bucket's stripes into those to copy and runs of neighbours to rewrite.
 
-    Stripes of which all rows are deleted are left out.
+    Stripes whose rows are all deleted are left out.
     """
     small = {i for run in _small_runs(stripes) for i in run}
     pieces: list[_Piece] = []
@@ -262,7 +262,7 @@ def cut_evenly(lengths: Sequence[int], size: int) -> list[slice]:
     """
     ends = list(accumulate(lengths))
     number = max(1, round(ends[-1] / size))
-    # Each element belongs to the piece in which its middle lies.
+    # Each element belongs to the piece that its middle lies in.
     middles = [end - length / 2 for end, length in zip(ends, lengths, strict=True)]
     places = [int(middle * number / ends[-1]) for middle in middles]
     starts = [i for i, place in enumerate(places) if i == 0 or place != places[i - 1]]

@@ -137,9 +137,9 @@ def _write_deltas(
 
     Args:
         anew: directory for rewritten stripes and write jobs.
-        own: write id of all deltas if they have only one, else None. Hive's vectorised reader does
-            not apply delete events of a compacted directory to rows of the same single write id
-            (VectorizedOrcAcidRowBatchReader), so these rows and events are left out of both deltas.
+        own: write id of all deltas if they have only one, else None. These rows and events are left
+            out of both deltas: Hive's vectorised reader does not apply delete events of a compacted
+            directory to rows of the same single write id (VectorizedOrcAcidRowBatchReader).
     """
     inserts, deletes = staged
     if own is not None or not copy_deltas(session, snapshot, inserts, anew):

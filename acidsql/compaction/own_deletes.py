@@ -1,9 +1,9 @@
 """Rows that a transaction of several statements inserted and deleted again.
 
-Hive's vectorised reader does not apply delete events to rows of the same write id once that write
-id alone was compacted (``VectorizedOrcAcidRowBatchReader``). So before such a transaction commits,
-the rows are taken out of the directories that it wrote, and the delete events with them. Nobody
-else has seen these directories.
+Hive's vectorised reader does not apply delete events to rows of the same write id once a compaction
+of only that write id is done (``VectorizedOrcAcidRowBatchReader``). So before such a transaction
+commits, the rows are taken out of the directories that it wrote, and the delete events with them.
+No other transaction has seen these directories.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def places_of(writes: Sequence[TableWrite]) -> list[Place]:
 def check_not_rebalanced(transaction: ExplicitTransaction, places: Sequence[Place]) -> None:
     """Check that rows which a transaction deleted have the row ids that it saw.
 
-    A rebalance gives new ones. Its lock lets nobody write meanwhile, but the snapshot of a
+    A rebalance gives new row ids. Its lock excludes writers meanwhile, but the snapshot of a
     transaction of several statements may be older than its first lock.
 
     Raises:
@@ -255,7 +255,7 @@ def _snapshot_of(
     place: Place,
     directories: Sequence[AcidDirectory],
 ) -> TableSnapshot:
-    """Return a snapshot of some directories of the transaction alone."""
+    """Return a snapshot of nothing but some directories of the transaction."""
     listings.fetch(list(map(place.path, directories)))
     partition = PartitionSnapshot(
         values=place.partition.values,
