@@ -1,4 +1,4 @@
-"""Form in which changes of a table are told: columns, keys, checkpoints."""
+"""Form of a table's changes: columns, keys, checkpoints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS_PROPERTY = "acidsql.changes.keys"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeForm:
-    """Form in which changes are told.
+    """Form of the changes that are reported.
 
     Attributes:
         keys: columns that identify a row, in lower case: what is deleted and inserted with the same
@@ -41,7 +41,7 @@ class ChangeForm:
 
 
 def check_has_changes(table: Table) -> None:
-    """Check that changes can be told of a table.
+    """Check that a table has changes that can be reported.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CHANGE_FEED, a view or an insert-only table;
