@@ -1,8 +1,7 @@
 """Checksums of the rows of two tables, which do not depend on their order.
 
-A row's hash is ``xxhash64`` of all its columns. Two tables with the same number of rows, the same
-sum and the same exclusive or of the hashes have the same rows, but for an accident of one in
-2^64.
+A row's hash is ``xxhash64`` of all its columns. Two tables have the same rows if the number of
+rows, the sum of the hashes and their exclusive or are equal, but for an accident of one in 2^64.
 """
 
 from __future__ import annotations
