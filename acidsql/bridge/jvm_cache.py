@@ -94,7 +94,7 @@ def _without_owner(
 
     def bound(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         alive = reference()
-        assert alive is not None, "whoever calls has it"
+        assert alive is not None, "the caller has it"
         return function(alive, *args, **kwargs)
 
     return bound

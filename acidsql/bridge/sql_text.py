@@ -267,7 +267,7 @@ def parse_new_columns(spark: SparkSession, text: str) -> NewColumns:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.COLUMN_POSITION",
                 "columns have their positions in files for ever: leave FIRST or AFTER out; CREATE "
-                "OR REPLACE TABLE … AS SELECT writes the rows anew, with columns in another order",
+                "OR REPLACE TABLE … AS SELECT rewrites the rows, with columns in another order",
             )
     if not any(added.path().isDefined() for added in definitions):
         return NewColumns(columns=parse_columns(spark, text))

@@ -197,7 +197,7 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
     destination = publication.destination(session.files, location, staging, names)
     staged = [child(destination, name) for name in names]
     with bridge.job_description(session.spark, job):
-        _write(session, snapshot, place, staged, child(staging, "anew"))
+        _write(session, snapshot, place, staged, child(staging, "rewritten"))
     for path in staged:
         # Spark leaves an empty directory where there is nothing to write.
         if any(map(parse_bucket_file, session.files.names(path))):
@@ -273,13 +273,17 @@ def _snapshot_of(
 
 
 def _write(
-    session: AcidSession, snapshot: TableSnapshot, place: Place, staged: Sequence[str], anew: str
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    place: Place,
+    staged: Sequence[str],
+    rewritten: str,
 ) -> None:
     """Write one insert delta and one delete delta in the place of those of a snapshot."""
     inserts, deletes = staged
-    if not copy_undeleted(session, snapshot, inserts, anew):
+    if not copy_undeleted(session, snapshot, inserts, rewritten):
         rows = all_inserts(session, snapshot, less_deleted=True)
-        write_buckets_of(session, snapshot.table, rows, inserts, anew)
+        write_buckets_of(session, snapshot.table, rows, inserts, rewritten)
     if not merge_few_deletes(session, snapshot, deletes, but_of=place.write_id):
         events = compaction_deletes(session, snapshot, but_of=place.write_id)
-        write_buckets_of(session, snapshot.table, events, deletes, anew, deletes=True)
+        write_buckets_of(session, snapshot.table, events, deletes, rewritten, deletes=True)

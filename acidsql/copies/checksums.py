@@ -123,7 +123,7 @@ def compare(
     raise FormatError(
         "COPY_DIFFERS",
         f"{names[1]} is not equal to {names[0]}: {what}. The copy is kept, to be looked at; drop "
-        "it before it is made again. If nobody else wrote to either of them meanwhile, set "
-        "spark.sql.session.timeZone to UTC, in which every timestamp has a local time of its own",
+        "it before it is made again. If neither was written to meanwhile, set "
+        "spark.sql.session.timeZone to UTC, where every timestamp has a local time of its own",
         {"source": names[0], "target": names[1]},
     )

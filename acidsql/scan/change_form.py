@@ -53,7 +53,7 @@ def check_has_changes(table: Table) -> None:
         why = "is a view" if is_view else "is insert-only, and its rows do not say who wrote them"
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CHANGE_FEED",
-            f"{name} {why}: changes are told of tables with row ids",
+            f"{name} {why}: only tables with row ids have changes to read",
             {"relationId": quoted_name(name.split("."))},
         )
     names = {c.key for c in (*table.columns, *table.partition_columns)}

@@ -43,7 +43,9 @@ def write_id_at(reader: HistoryReader, table: Table, moment: TimeMoment) -> int:
         merged = range(max(entry.first_write_id, found + 1), min(entry.write_id + 1, first_later))
         if entry.operation == COMPACT and merged:
             why = f"a compaction has merged the files of write ids {merged[0]} to {merged[-1]}"
-            raise history_not_available(name, moment, f"{why}, which told their times", merged[-1])
+            raise history_not_available(
+                name, moment, f"{why}, which showed their times", merged[-1]
+            )
     return found
 
 

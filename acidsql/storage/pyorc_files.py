@@ -71,9 +71,9 @@ def open_by_pyorc(
         raise
     except (pyorc.ORCError, OSError, RuntimeError, ValueError) as error:
         # The message of pyorc ends with its name of the stream.
-        told = str(error).partition(" from <")[0] or type(error).__name__
+        reason = str(error).partition(" from <")[0] or type(error).__name__
         raise FormatError(
-            "FAILED_READ_FILE", f"{path} cannot be read by pyorc: {told}", {"path": path}
+            "FAILED_READ_FILE", f"{path} cannot be read by pyorc: {reason}", {"path": path}
         ) from error
 
 

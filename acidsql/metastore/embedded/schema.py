@@ -343,7 +343,7 @@ _VERSION_11 = (
         name TEXT NOT NULL,
         version INTEGER NOT NULL,         -- write id
         commit_number INTEGER NOT NULL,   -- of the last commit that the version has
-        committed REAL,                   -- time of the version; NULL: nobody knows
+        committed REAL,                   -- time of the version; NULL: not known
         write_ids TEXT NOT NULL,          -- of the version, as Hive writes valid write ids
         created REAL NOT NULL,
         expires REAL,                     -- NULL: never
