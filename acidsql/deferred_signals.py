@@ -1,8 +1,8 @@
 """Signals that wait until steps that belong together are done.
 
 A handler that raises, as Python's own does at Ctrl-C, would do so between any two instructions of
-the main thread: after SQLite's write lock was taken, after a transaction was opened and before
-anybody is there to end it, or in the middle of taking back what an interrupted statement did.
+the main thread. That may be after SQLite's write lock was taken, after a transaction was opened and
+before any code is there to end it, or in the middle of the rollback of an interrupted statement.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class Sink:
         if self.exactly_once and not stream:
             raise AcidAnalysisError(
                 "INVALID_PARAMETER_VALUE.SINK",
-                "the batch is not of a streaming query, so nobody could tell that it is repeated: "
+                "the batch is not of a streaming query, so a repetition could not be detected: "
                 "use the sink with foreachBatch, or name the stream by app_id",
             )
         rows = bridge.frame_in(self.spark, batch).persist()

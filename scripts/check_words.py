@@ -22,7 +22,7 @@ _CODE = re.compile(
     r"^```.*?^```$"  # blocks between fences
     r"|^(?: {4}|\t).*?$"  # blocks that are indented
     r"|<!--.*?-->"
-    r"|(?P<ticks>`+).+?(?P=ticks)"
+    r"|(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"
     r"|\]\([^)]*\)",  # addresses of links
     re.DOTALL | re.MULTILINE,
 )

@@ -273,7 +273,7 @@ final class Found extends scala.runtime.AbstractPartialFunction {
 
 /** Error of a statement that cannot be done. Clients have an AnalysisException. */
 final class AnalysisError extends AnalysisException {
-  // What clients are told of an error.
+  // What clients see of an error.
 
   public AnalysisError(String message, String condition, String sqlState, Map parameters) {
     super(
@@ -284,18 +284,18 @@ final class AnalysisError extends AnalysisException {
         Option.apply(condition),
         scala.collection.immutable.Map$.MODULE$.empty(),
         new QueryContext[0]);
-    tell(message, condition, sqlState, parameters);
+    setError(message, condition, sqlState, parameters);
   }
 }
 
 /** Error of a text that is no statement. Clients have a ParseException. */
 final class ParseError extends ParseException {
-  // What clients are told of an error.
+  // What clients see of an error.
 
   public ParseError(String message, String condition, String sqlState, Map parameters) {
     // Spark makes a message of these, and there is no other constructor.
     super(Option.empty(), connect.Place, "PARSE_SYNTAX_ERROR", texts());
-    tell(message, condition, sqlState, parameters);
+    setError(message, condition, sqlState, parameters);
   }
 
   private static scala.collection.immutable.Map texts() {
@@ -307,7 +307,7 @@ final class ParseError extends ParseException {
 
 /** Any other error of a statement. Clients have a SparkException. */
 final class ExecutionError extends SparkException {
-  // What clients are told of an error.
+  // What clients see of an error.
 
   public ExecutionError(String message, String condition, String sqlState, Map parameters) {
     super(
@@ -316,6 +316,6 @@ final class ExecutionError extends SparkException {
         Option.apply(condition),
         scala.collection.immutable.Map$.MODULE$.empty(),
         new QueryContext[0]);
-    tell(message, condition, sqlState, parameters);
+    setError(message, condition, sqlState, parameters);
   }
 }

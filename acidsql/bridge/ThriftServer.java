@@ -153,11 +153,11 @@ final class Lists {
 
 /** Error of a statement, with its condition and SQLSTATE. */
 final class StatementError extends RuntimeException implements SparkThrowable {
-  // What clients are told of an error.
+  // What clients see of an error.
 
   public StatementError(String message, String condition, String sqlState, Map parameters) {
     super(message);
-    tell(message, condition, sqlState, parameters);
+    setError(message, condition, sqlState, parameters);
   }
 
   public QueryContext[] getQueryContext() {

@@ -2,8 +2,8 @@
 
 ``spark_versions`` has the differences between releases. Code outside this package hands Java
 objects on and calls none of their methods. A Scala ``Map`` serves as the partial function of plan
-transformations, so that they need no callback from the JVM into Python; the servers alone make
-such calls. What has to walk over a plan is Java (``java_sources``), so that it takes one call.
+transformations, so that they need no callback from the JVM into Python. Only the servers make
+such calls. Code that has to walk over a plan is Java (``java_sources``), so that it takes one call.
 """
 
 from py4j.protocol import Py4JError as GatewayError

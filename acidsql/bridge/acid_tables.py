@@ -57,7 +57,7 @@ class AnalyzedColumn(NamedTuple):
 
     Attributes:
         name: of the column.
-        nulls: number of rows in which it is NULL.
+        nulls: number of rows where it is NULL.
         distinct: number of its distinct values.
         minimum: lowest value.
         maximum: highest value.
@@ -76,7 +76,7 @@ class AnalyzedColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidTable:
-    """Files of a table with all that their reader has to know.
+    """Files of a table, with everything that their reader has to know.
 
     Attributes:
         name: which EXPLAIN shows.
@@ -86,16 +86,16 @@ class AcidTable:
             None if all are NULL.
         partition_schema: columns of the partitions.
         partitions: their values, as ``storage.splits.encode_partitions`` writes them.
-        metadata_columns: names of those with the row id, whether a row was deleted, the index of
-            its partition, the write id of its last event, and the operation of the event.
+        metadata_columns: names of the columns for the row id, whether a row was deleted, the index
+            of its partition, the write id of its last event, and the operation of the event.
         planner: see there.
-        counter: counts the rows without reading them, if anybody does; it returns None if that
-            cannot be done.
+        counter: counts the rows without reading them, or None; it returns None if that cannot be
+            done.
         size: bytes of the files.
         rows: their number.
         zone: time zone of the session.
         deleted_rows: what becomes of deleted rows.
-        is_whole: whether all rows of the files count, so that their statistics tell of them.
+        is_whole: whether all rows of the files count, so that their statistics describe the table.
         analyzed: returns what ANALYZE TABLE has computed of columns, for Spark's cost-based
             optimiser.
     """

@@ -1,4 +1,4 @@
-"""Work that is done before Spark stops, whoever stops it."""
+"""Work that is done before Spark stops, from whatever code it is stopped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weakref import WeakMethod
 
 from pyspark.sql import SparkSession
 
-# Attribute of Python's SparkContext, of which there is one, with what is called.
+# Attribute of Python's only SparkContext that contains what is called.
 _CALLED = "_acidsql_before_stop"
 
 

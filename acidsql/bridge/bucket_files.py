@@ -35,7 +35,7 @@ class WrittenFile(NamedTuple):
         size: in bytes.
         rows: number of its events that insert.
         deletes: number of its events that delete.
-        values: those that told its directory.
+        values: those that determined its directory.
     """
 
     path: str
@@ -69,16 +69,17 @@ class Layout:
     """Layout of the events of a write job in files.
 
     The columns of the job's rows are the first five of an event, those of the table, the name of
-    the target, the values that tell the directory as text, and the number of the bucket. The name
-    of a target begins with what its events do: ``i`` if they are new rows, ``d`` or another letter
-    if they have the keys of rows that are gone, ``u`` if they are both; the files of these have the
-    names with ``i`` and ``d``.
+    the target, the values that determine the directory as text, and the number of the bucket.
+
+    The name of a target begins with what its events do: ``i`` if they are new rows, ``d`` or
+    another letter if they have the keys of rows that are gone, ``u`` if they are both. The files
+    of a target with ``u`` have the names with ``i`` and ``d``.
 
     Attributes:
-        only: the target of all events; then their rows have no column with its name.
+        only: the target of all events. Their rows then have no column with its name.
         inserting: the targets whose events are new rows, which get their row ids from the writer,
             with the bucket property of bucket 0.
-        values: number of values that tell the directory.
+        values: number of values that determine the directory.
         is_bucketed: whether rows have the number of their bucket; else it is that of the task.
         stages_keys: whether the keys of rows that are gone go into a file for each target, in any
             order and of all directories.
@@ -99,7 +100,7 @@ def write_bucket_files(
     Args:
         rows: sorted in each task so that the events of one directory and bucket come one after the
             other; keys that are staged may come anywhere.
-        place: directory for the files, whose names tell nothing.
+        place: directory for the files, whose names have no meaning.
         write_id: of new rows.
         schema: of the files.
         layout: of the events.

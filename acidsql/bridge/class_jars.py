@@ -1,7 +1,7 @@
 """Jars of compiled Java classes in the user's cache directory.
 
-A name has the digest of what the classes were compiled from and that of the jar itself, so a jar
-that is torn, changed or of somebody else is never loaded; it is made again.
+A name has the digest of what the classes were compiled from and that of the jar itself. A jar that
+is incomplete, changed or another user's is therefore never loaded. It is made again.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _whole_jar(key: str, place: Path) -> Path | None:
 
 
 def _is_private(path: Path, is_kind: Callable[[int], bool]) -> bool:
-    """Return whether a path is of a kind, is this user's, and nobody else may open it."""
+    """Return whether a path is of a kind, is this user's, and closed to all other users."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -100,7 +100,7 @@ def _is_private(path: Path, is_kind: Callable[[int], bool]) -> bool:
 
 
 def _write(place: Path, name: str, content: bytes) -> Path:
-    """Write a file under another name first, so that nobody finds a part of it."""
+    """Write a file under another name first, so that no process finds a part of it."""
     handle, temporary = tempfile.mkstemp(dir=place, prefix=".", suffix=".tmp")  # of mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
@@ -115,7 +115,7 @@ def _write(place: Path, name: str, content: bytes) -> Path:
 
 
 def _remove_old(place: Path) -> None:
-    """Remove jars, and what killed processes have left, that nobody has used for a long time."""
+    """Remove jars and remains of killed processes that have not been used for a long time."""
     oldest = time.time() - _OLD_SECONDS
     for pattern in ("*.jar", ".*.tmp"):
         for path in place.glob(pattern):

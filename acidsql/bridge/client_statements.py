@@ -25,14 +25,14 @@ _COMMAND_RESULT = "org.apache.spark.sql.catalyst.plans.logical.CommandResult"
 # Stands in the shared source for the methods of the interface, which differ between releases.
 _METHODS = "  // The methods of this release's ParserInterface.\n"
 # Stands in the sources for what their exceptions have in common; each has another class above it.
-_ERROR = "  // What clients are told of an error.\n"
+_ERROR = "  // What clients see of an error.\n"
 _ERROR_MEMBERS = """
   private String message;
   private String condition;
   private String sqlState;
   private Map parameters;
 
-  private void tell(String message, String condition, String sqlState, Map parameters) {
+  private void setError(String message, String condition, String sqlState, Map parameters) {
     this.message = message;
     this.condition = condition;
     this.sqlState = sqlState;
@@ -69,8 +69,8 @@ Ask = Callable[[str, JavaObject, str | None], Any]
 """Answers what a server asks: the question, the Java session and a text."""
 
 ErrorClass = Callable[[Exception], str | None]
-"""Returns the name of the compiled class of which an error becomes an object; None for an error of
-the JVM that stays what it is.
+"""Returns the name of the compiled class whose object an error becomes; None for an error of the
+JVM that stays what it is.
 """
 
 
@@ -174,7 +174,7 @@ def executed_command(frame: DataFrame) -> LogicalPlan:
 
 
 def java_error(error: Exception) -> JavaObject | None:
-    """Return the exception of the JVM that an error of PySpark stands for, None for others."""
+    """Return the exception of the JVM that an error of PySpark wraps, None for other errors."""
     if isinstance(error, Py4JJavaError):
         return error.java_exception
     return getattr(error, "_origin", None)

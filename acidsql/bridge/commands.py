@@ -81,7 +81,7 @@ def commands(plan: LogicalPlan) -> Iterator[Command]:
 
 def written_by(spark: SparkSession, plan: LogicalPlan) -> str | None:
     """Return the words of the statement if its parsed plan writes to a table, a directory or the
-    catalog, or may do so; None if it is a query, or a command that concerns the session alone.
+    catalog, or may do so; None if it is a query, or a command that concerns only the session.
     """
     kind = simple_name(plan)
     if kind in _LATER:

@@ -101,7 +101,7 @@ def _places(spark: SparkSession) -> int:
 
 
 def _error_class(error: Exception) -> str | None:
-    """Return the class of which an error becomes an object; None for the JVM's own errors."""
+    """Return the class whose object an error becomes; None for the JVM's own errors."""
     if not isinstance(error, AcidSqlError) and java_error(error) is not None:
         return None
     if isinstance(error, ParseException):

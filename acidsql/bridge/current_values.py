@@ -78,7 +78,7 @@ class CurrentValues:
     def resolve(self, plan: LogicalPlan) -> LogicalPlan:
         """Analyse and check the plan of a statement, with these values put in.
 
-        Of a CREATE TABLE AS SELECT the query alone is analysed, and the plan copied with it.
+        Of a CREATE TABLE AS SELECT, only the query is analysed, and the plan is copied with it.
         """
         query = query_of(plan)
         if query is plan:
@@ -117,7 +117,7 @@ def depends_on_now(spark: SparkSession, plan: LogicalPlan) -> bool:
     runs.
 
     That is so if it calls a function such as ``current_date()``, or casts a text such as
-    ``'today'`` to a date. The optimizer replaces both by constants, so its result does not tell.
+    ``'today'`` to a date. The optimizer replaces both by constants, so its result does not show it.
     """
     if _names_any(spark, plan):
         return True

@@ -1,7 +1,7 @@
 """Columns that MERGE and INSERT WITH SCHEMA EVOLUTION bring, and ``*`` of a MERGE as assignments.
 
-The rules are those of Spark's ``ResolveMergeIntoSchemaEvolution`` (4.1), which acts on tables of
-its own catalogs alone.
+The rules are those of Spark's ``ResolveMergeIntoSchemaEvolution`` (4.1), which acts only on tables
+of its own catalogs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MergeSource:
 
 def merge_source(spark: SparkSession, plan: LogicalPlan) -> MergeSource | None:
     """Return what the clauses of a parsed MERGE take from its source; None if Spark cannot resolve
-    the source, of which the analysis of the statement tells.
+    the source, which the analysis of the statement reports.
     """
     schema = query_schema(spark, plan.sourceTable())
     if schema is None:
@@ -106,7 +106,7 @@ def without_stars(spark: SparkSession, plan: LogicalPlan, columns: Sequence[str]
     # Resolved first, so that the values are those of the source, whatever the target has.
     partly = session_state(spark).analyzer().execute(held)
     if not (partly.targetTable().resolved() and partly.sourceTable().resolved()):
-        return plan  # of which the analysis tells
+        return plan  # the analysis reports it
     target, source = _by_name(partly.targetTable()), _by_name(partly.sourceTable())
     made = {}
     for field, own in actions.items():

@@ -31,8 +31,8 @@ def send_answers_at_once(spark: SparkSession) -> None:
 def callback_client(spark: SparkSession) -> JavaObject:
     """Return the JVM's client of the server through which it calls Python; both are started.
 
-    Any program of the machine can connect to that server. PySpark starts it so that it asks nobody
-    who they are; this one closes every connection that does not begin with a token, which Python
+    Any program of the machine can connect to that server. PySpark starts it without any
+    authentication. This one closes every connection that does not begin with a token, which Python
     hands to the JVM through the gateway.
 
     Raises:
@@ -40,7 +40,7 @@ def callback_client(spark: SparkSession) -> JavaObject:
     """
     gateway = spark.sparkContext._gateway
     with JvmCache.of(gateway).mutex:
-        # Whoever is connected to a server that PySpark has started has shown no token.
+        # Clients that are connected to a server that PySpark has started have shown no token.
         if gateway.python_parameters.auth_token is None:
             _start_server(spark)
     return gateway_server(spark).getCallbackClient()

@@ -37,7 +37,7 @@ _CLASSES = {"=": "EqualTo", "<=": "LessThanOrEqual", ">=": "GreaterThanOrEqual"}
 
 @dataclass(frozen=True, slots=True)
 class ComparedColumn:
-    """Comparison of a column with values, at least one of which it must be true for.
+    """Comparison of a column with values; it must be true for at least one of them.
 
     Attributes:
         column: its name.
@@ -80,8 +80,8 @@ def _compared(
 def functions_of_column(value: RowCondition) -> tuple[str, ...] | None:
     """Return the functions that make a value of one column, the last that is applied first.
 
-    A cast has the types that it is from and to in its name, one to the same type is left out; a
-    substring tells where it begins.
+    The name of a cast has the types that it is from and to, that of a substring has where it
+    begins. A cast to the same type is left out.
 
     Returns:
         None if one of them has other arguments than its value and literals.

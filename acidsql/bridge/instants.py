@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 
 class InstantType(TimestampType):  # type: ignore[misc] # PySpark has no types here
-    """Spark's TIMESTAMP, of which files have the instant. It equals that type."""
+    """Spark's TIMESTAMP, for columns whose files store the instant. It equals that type."""
 
     @classmethod
     def typeName(cls) -> str:  # noqa: N802 - PySpark's name

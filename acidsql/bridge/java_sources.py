@@ -106,7 +106,7 @@ def compiled_jar(
 
 
 def scratch_directory(spark: SparkSession) -> Path:
-    """Return a directory that Spark makes for this user alone, and removes when its JVM ends."""
+    """Return a directory that only this user may enter; Spark removes it when its JVM ends."""
     context = spark.sparkContext
     cache = JvmCache.of(context._gateway)
     with cache.mutex:
@@ -144,7 +144,7 @@ def _compile(spark: SparkSession, texts: Mapping[str, str], parent: JavaObject) 
         sources.put(path, text.encode())
     finder = jvm_class(spark, f"{_RESOURCES}.MapResourceFinder")(sources)
     compiler = jvm_class(spark, "org.codehaus.janino.Compiler")()
-    # Class files are kept in the map alone, and none is looked for on the disk.
+    # Class files are kept only in the map, and none is looked for on the disk.
     compiler.setSourceFinder(finder)
     compiler.setClassFileFinder(getattr(jvm_class(spark, f"{_RESOURCES}.ResourceFinder"), _EMPTY))
     compiler.setClassFileCreator(jvm_class(spark, f"{_RESOURCES}.MapResourceCreator")(classes))
@@ -185,8 +185,8 @@ def url_of(spark: SparkSession, path: Path) -> JavaObject:
 def only_object(
     spark: SparkSession, source: str, name: str, arguments: Sequence[JavaObject] = ()
 ) -> JavaObject:
-    """Return the object of a class in a source, of which there is one in each JVM; ``new_object``
-    makes it when it is asked for first.
+    """Return the only object in each JVM of a class in a source; ``new_object`` makes it at the
+    first call.
     """
     cache = JvmCache.of(spark.sparkContext._gateway)
     with cache.mutex:
@@ -202,7 +202,7 @@ def new_object(
 
     Args:
         spark: the session.
-        source: file name; its text names classes of Spark and py4j alone.
+        source: file name; its text names only classes of Spark and py4j.
         name: of the class, without its package; it has one constructor.
         arguments: what the constructor takes.
 

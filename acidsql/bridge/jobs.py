@@ -43,7 +43,7 @@ def job_description(spark: SparkSession, text: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # A JVM that is gone has no properties, and the error that tells of it is raised already.
+        # A JVM that is gone has no properties, and the error that reports it is raised already.
         with suppress(Py4JNetworkError, ConnectionError):
             context.setLocalProperty(_DESCRIPTION, before)
 

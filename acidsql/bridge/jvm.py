@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 else:
     JavaObject = TreeNode = object
 
-# Distinct types, so that mypy tells plans from expressions; at run time both are Java objects.
+# Distinct types, so that mypy distinguishes plans from expressions. Both are Java objects at run
+# time.
 LogicalPlan = NewType("LogicalPlan", TreeNode)
 Expression = NewType("Expression", TreeNode)
 CATALYST = "org.apache.spark.sql.catalyst"
@@ -350,7 +351,7 @@ def session_time_zone(spark: SparkSession) -> str:
 
 
 def jvm_time_zone(spark: SparkSession) -> str:
-    """Return the JVM's default time zone, in which Spark's ORC writer stores local times."""
+    """Return the JVM's default time zone; Spark's ORC writer stores local times in it."""
     return str(jvm_class(spark, "java.util.TimeZone").getDefault().getID())
 
 

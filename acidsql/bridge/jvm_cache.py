@@ -25,7 +25,7 @@ class JvmCache:
         loaders: class loaders of compiled Java sources, by their texts.
         fields: the names of the constructor arguments of a case class, by its full name.
         results: LRU caches of the functions that are ``cached_per_session``.
-        mutex: held while something is made of which there may be one only.
+        mutex: held while an object is made that may exist only once.
     """
 
     classes: dict[str, Any] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def _without_owner(
 
     def bound(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         alive = reference()
-        assert alive is not None, "whoever calls has it"
+        assert alive is not None, "the caller has it"
         return function(alive, *args, **kwargs)
 
     return bound

@@ -39,7 +39,7 @@ def read_bytes_of(
     length: int,
     size: int,
 ) -> bytes:
-    """Read ``length`` bytes of a file of a known size; an object store is not asked for it."""
+    """Read ``length`` bytes of a file of a known size; an object store is not queried for it."""
     stream = _open_sized(filesystem, path, size)
     try:
         stream.seek(start)

@@ -32,7 +32,7 @@ class FileRelation:
     """Relation over files.
 
     Attributes:
-        option: value of the option that was asked for, or None.
+        option: value of the option that ``outline`` was given, or None.
         columns: expression ids of its columns, which differ between copies of a relation.
         partitions: names of its partition columns.
     """
@@ -98,7 +98,7 @@ class PlanNode:
         is_empty: whether it is a ``Project`` to no columns.
         functions: of an ``Aggregate``, without those in its subqueries.
 
-    The last four are told of a ``Filter``, ``Project`` or ``Aggregate`` with nothing but filters
+    The last four are known of a ``Filter``, ``Project`` or ``Aggregate`` with nothing but filters
     and projections between it and a relation over files.
     """
 
@@ -156,7 +156,7 @@ def outline(spark: SparkSession, plan: LogicalPlan, option: str) -> PlanOutline:
     """Describe a plan.
 
     Args:
-        option: the option of relations over files that is told.
+        option: the option of relations over files whose value is returned.
     """
     java = jvm_planning(spark).outline(plan, option)
     told = json.loads(java.text())

@@ -87,8 +87,8 @@ def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
     java = jvm_planning(spark).references(plan, not alias_shows_hidden(spark))
     return [
         found
-        for number, told in enumerate(json.loads(java.text()))
-        for found in _references_of(spark, java.node(number), told)
+        for number, facts in enumerate(json.loads(java.text()))
+        for found in _references_of(spark, java.node(number), facts)
     ]
 
 
@@ -127,7 +127,7 @@ def is_session_function(spark: SparkSession, name: str) -> bool:
 
 
 def _references_of(
-    spark: SparkSession, node: LogicalPlan, told: Mapping[str, Any]
+    spark: SparkSession, node: LogicalPlan, facts: Mapping[str, Any]
 ) -> list[Reference]:
     """Return the reference that a leaf is, if it is one.
 
@@ -136,37 +136,37 @@ def _references_of(
 
     Args:
         node: the leaf, or the alias over it.
-        told: what is known of the relation.
+        facts: what is known of the relation.
     """
-    alias, kind = told["alias"], told["kind"]
+    alias, kind = facts["alias"], facts["kind"]
     if kind == "UnresolvedRelation":
-        return [_reference(node, told)]
+        return [_reference(node, facts)]
     leaf = node if alias is None else node.child()
     if kind == "UnresolvedTableValuedFunction":
         name = table_of_changes(spark, leaf)
         return [Reference(name, None, None, node, alias, changes=leaf)] if name else []
     if kind == "RelationChanges":
-        return [replace(_reference(node, told), changes=leaf)]
+        return [replace(_reference(node, facts), changes=leaf)]
     versions, times = defined(leaf.version()), defined(leaf.timestamp())
     return [
         replace(
-            _reference(node, told),
+            _reference(node, facts),
             version=str(versions[0]) if versions else None,
             timestamp=times[0] if times else None,
         )
     ]
 
 
-def _reference(node: LogicalPlan, told: Mapping[str, Any]) -> Reference:
-    start, stop = told["start"], told["stop"]
+def _reference(node: LogicalPlan, facts: Mapping[str, Any]) -> Reference:
+    start, stop = facts["start"], facts["stop"]
     is_known = start is not None and stop is not None
     return Reference(
-        parts=tuple(told["parts"]),
+        parts=tuple(facts["parts"]),
         start=start if is_known else None,
         end=stop + 1 if is_known else None,
         node=node,
-        alias=told["alias"],
-        options=told["options"],
+        alias=facts["alias"],
+        options=facts["options"],
     )
 
 

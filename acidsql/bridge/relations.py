@@ -128,7 +128,7 @@ def file_relation(
 
 
 class Watch:
-    """Queue that tells when the JVM has collected a file index, which no plan can reach then."""
+    """Queue of the file indexes that the JVM has collected, which no plan can reach any more."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._weak = jvm_class(spark, "java.lang.ref.WeakReference")

@@ -214,7 +214,7 @@ def identity_violation(column_name: str, definition: str, given: Column) -> Colu
 
 
 def violation_in(text: str) -> Mapping[str, str] | None:
-    """Return the parameters of the violation that a message tells of; None if it tells of none.
+    """Return the parameters of the violation that a message reports; None if it reports none.
 
     >>> violation_in('[USER_RAISED_EXCEPTION] [CHECK_CONSTRAINT_VIOLATION] {"values": "1"} P0001')
     {'values': '1'}

@@ -79,7 +79,7 @@ def _check_where(spark: SparkSession, condition: Expression, plan: LogicalPlan) 
     """Refuse a WHERE that is not resolved, or that an UPDATE or DELETE cannot have.
 
     Args:
-        plan: the parsed command, of which errors of analysis tell.
+        plan: the parsed command, which errors of analysis show.
     """
     if not condition.resolved():
         analyze(spark, plan)  # raises the error that names what it cannot resolve
@@ -89,7 +89,7 @@ def _check_where(spark: SparkSession, condition: Expression, plan: LogicalPlan) 
 def required_rows_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan | None:
     """Build the query for the rows that an UPDATE, DELETE or MERGE matches.
 
-    What the optimiser leaves of it tells which rows of the tables are required. None if subqueries
+    What the optimiser leaves of it shows which rows of the tables are required. None if subqueries
     in SET may require more.
 
     Args:

@@ -1,9 +1,9 @@
 """Refusal of expressions that cannot stand in UPDATE, DELETE and MERGE, under Spark's conditions.
 
-Spark refuses them too, but once its rules have made another plan of the statement, so that the
-condition depends on the table's implementation and the message shows that plan's columns. The
-conditions here are those of Spark 4.3 over a table whose rows have ids
-(``SupportsDelta``); MERGE has one condition where Spark's depends on the other clauses.
+Spark refuses them too, but only after its rules have made another plan of the statement. Its
+condition therefore depends on the table's implementation, and its message shows that plan's
+columns. The conditions here are those of Spark 4.3 over a table whose rows have ids
+(``SupportsDelta``). MERGE has one condition where Spark's depends on the other clauses.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.errors import AcidAnalysisError
 
-# Spark's mark of expressions in which there is one of a kind.
+# Spark's mark of expressions that contain one of a kind.
 _PATTERNS = {"WindowExpression": "WINDOW_EXPRESSION", "AggregateExpression": "AGGREGATE_EXPRESSION"}
-# Their children are what they take from the row outside, of which Spark has checks of its own.
+# Their children are what they take from the row outside. Spark has checks of its own for these.
 _SUBQUERIES = ("Exists", "ListQuery", "ScalarSubquery")
 
 

@@ -85,8 +85,8 @@ def _numbered(rows: HeldRows, frame: DataFrame, counts: Mapping[int, int], name:
     """Add the numbers of all rows of a frame: the rows in earlier partitions, and those before it
     in its own.
 
-    Filters and projections leave a row in the partition in which it is held. A row that was not
-    counted fails, since its number may be another row's.
+    Filters and projections leave a row in the partition that holds it. A row that was not counted
+    fails, since its number may be another row's.
     """
     # A column of its own: an expression with a state that is named twice may be advanced twice.
     frame = frame.withColumn(name, F.monotonically_increasing_id())

@@ -1,5 +1,5 @@
 """Requests that S3A's file system does not make by itself: a file of a part of another one and more
-bytes, and uploads that nobody has ended.
+bytes, and uploads that were never ended.
 
 They go through the file system's own client, with its credentials, encryption and retries.
 """

@@ -1,7 +1,7 @@
 """Multipart uploads that take their parts from another object, through S3A's own client.
 
-Hadoop 3.4 and later have version 2 of Amazon's client, those before version 1. Both give it out,
-the older ones as a client "for testing"; their other ways copy whole objects alone.
+Hadoop 3.4 and later have version 2 of Amazon's client, earlier releases have version 1. Both give
+it out, the older ones as a client "for testing". Their other ways copy only whole objects.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Multipart(Protocol):
         """Make a part of bytes, at least one."""
 
     def complete(self) -> None:
-        """Make the object of the parts, in the order in which they were made."""
+        """Make the object of the parts, in the order of their making."""
 
     def abort(self) -> None:
         """Have S3 forget the parts."""
@@ -68,7 +68,7 @@ def gives_version_1(filesystem: JavaObject) -> bool:
 
 
 def abort(filesystem: JavaObject, key: str, upload_id: str) -> None:
-    """Abort an upload, whoever began it."""
+    """Abort an upload of any process."""
     factory = filesystem.getRequestFactory()
     if has_version_2(filesystem):
         client = filesystem.getS3AInternals().getAmazonS3Client(_WHY)

@@ -132,7 +132,7 @@ def _type_sql(spark: SparkSession, json_text: str) -> str:
 
 
 def _parse_part(spark: SparkSession, before: str, text: str, after: str) -> LogicalPlan:
-    """Parse a part of a statement with what makes a statement of it; errors quote the part alone.
+    """Parse a part of a statement with what makes a statement of it; errors quote only the part.
 
     Raises:
         AcidParseError: the part is malformed.
@@ -166,7 +166,7 @@ _SQLSTATE = re.compile(r"\.? SQLSTATE: \w+")
 
 def transforms(spark: SparkSession, text: str) -> tuple[str, ...]:
     """Return the transforms of columns in the parentheses of PARTITIONED BY, such as ``days(ts)``;
-    none if it has columns alone.
+    none if it has only columns.
     """
     try:
         plan = parse(spark, f"CREATE TABLE t (c INT) USING orc PARTITIONED BY ({text})")
@@ -236,7 +236,7 @@ class NewField:
 
     Attributes:
         path: names of the column and of what is within it, up to the struct; ``element``, ``key``
-            and ``value`` stand for the parts of arrays and maps.
+            and ``value`` are the parts of arrays and maps.
         field: the field.
     """
 
@@ -267,7 +267,7 @@ def parse_new_columns(spark: SparkSession, text: str) -> NewColumns:
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.COLUMN_POSITION",
                 "columns have their positions in files for ever: leave FIRST or AFTER out; CREATE "
-                "OR REPLACE TABLE … AS SELECT writes the rows anew, with columns in another order",
+                "OR REPLACE TABLE … AS SELECT rewrites the rows, with columns in another order",
             )
     if not any(added.path().isDefined() for added in definitions):
         return NewColumns(columns=parse_columns(spark, text))

@@ -14,7 +14,7 @@ _SQL_CONF = "org.apache.spark.sql.internal.SQLConf"
 
 @contextmanager
 def statement_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Have Spark parse and analyse by other settings in the block, in this thread alone.
+    """Have Spark parse and analyse by other settings in the block, only in this thread.
 
     Expressions keep what they were made by, so that a DataFrame that was analysed in the block
     means the same when it runs later. This is how Spark treats the text of a view, by the settings

@@ -75,7 +75,7 @@ def rewrite_stripes(
             # Local times are held as those of UTC, which has no daylight-saving gaps.
             known = files.readerOptions(conf).useUTCTimestamp(True)
             with (
-                _failures(f"rows of {some.path.toString()} could not be written anew"),
+                _failures(f"rows of {some.path.toString()} could not be rewritten"),
                 closing(files.createReader(some.path, known)) as reader,
             ):
                 if writer is None:

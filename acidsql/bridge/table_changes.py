@@ -79,7 +79,7 @@ def changes_of(
         spark: the session.
         node: the node.
         with_current: puts the current time of a statement into an analysed plan.
-        is_version: tells the texts that name a version; others are times.
+        is_version: returns whether a text names a version; other texts are times.
 
     Raises:
         AnalysisException: an argument has no value, or is no timestamp where one is needed.

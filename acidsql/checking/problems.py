@@ -95,7 +95,7 @@ def _info(remedy: str, repair: str | None = None) -> Kind:
 _PUT_BACK = "Put the file back from a copy, or move it out of the table to go on without its rows."
 _MOVE_OUT = "Move it out of the table."
 _ASIDE = "move it aside"
-_RESTAMP = "write the metadata of the file anew, and move the old file aside"
+_RESTAMP = "rewrite the metadata of the file, and move the old file aside"
 _WRITE_ANEW = "Run CHECK TABLE … REPAIR, or ALTER TABLE … COMPACT 'major'."
 _COPY_ROWS = (
     "Copy the rows into a new table (CREATE TABLE … AS SELECT) after looking at what is read, "
@@ -217,7 +217,7 @@ KINDS: Mapping[str, Kind] = {
     "INVALID_ORC_TAIL": _error(_PUT_BACK),
     "UNSUPPORTED_ORC_VERSION": _error("Read the table with the release that wrote the file."),
     "UNSUPPORTED_ORC_COMPRESSION": _error(
-        "Write the file anew with another compression, by the program that wrote it."
+        "Write the file again with another compression, by the program that wrote it."
     ),
     "DAMAGED_STRIPES": _error(_PUT_BACK),
     "FAILED_READ_FILE": _error(_PUT_BACK),

@@ -41,9 +41,9 @@ def statistics_problems(
         properties: of the table or partition.
         rows: number of its rows according to the files; None if these do not contain it.
     """
-    told = properties.get(ROWS)
-    if told is not None and is_accurate(properties):
-        yield from _problems(path, told, rows)
+    recorded = properties.get(ROWS)
+    if recorded is not None and is_accurate(properties):
+        yield from _problems(path, recorded, rows)
 
 
 def analyzed_problems(
@@ -63,7 +63,7 @@ def analyzed_problems(
         yield from _problems(path, str(analyzed.rows), rows)
 
 
-def _problems(path: str, told: str, rows: int | None) -> Iterator[Problem]:
-    if rows is not None and told != str(rows):
-        detail = f"the metastore says that there are {told} rows, the files have {rows}"
+def _problems(path: str, recorded: str, rows: int | None) -> Iterator[Problem]:
+    if rows is not None and recorded != str(rows):
+        detail = f"the metastore says that there are {recorded} rows, the files have {rows}"
         yield Problem(name="STALE_STATISTICS", path=path, detail=detail)

@@ -123,7 +123,7 @@ def _partitions(scan: ScanRecord, most: int | None) -> str:
     kept, required = len(scan.snapshot.partitions), scan.required
     known = ""
     if scan.known_partitions:
-        known = f"; the tails of files tell of {scan.known_partitions} whether they have rows"
+        known = f"; the tails of files show whether {scan.known_partitions} of them have rows"
     if required.of_partitions is None:
         return f"all {kept}{known}"
     by = _shortened(bridge.conditions_text(required.partition_conditions), most)
@@ -213,7 +213,7 @@ def _rows(session: AcidSession, scan: ScanRecord) -> str:
     if rows is None:
         return f"not counted, in more than {limits().counted_files} files"
     deleted = scan.deletes.events if scan.deletes is not None else 0
-    return f"{rows}, of which up to {deleted} are deleted" if deleted else str(rows)
+    return f"{rows}, up to {deleted} of them deleted" if deleted else str(rows)
 
 
 def _write_lines(write: PlannedWrite) -> Iterator[str]:

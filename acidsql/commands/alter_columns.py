@@ -97,7 +97,7 @@ def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumn
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.DROP_COLUMNS",
                 f"REPLACE COLUMNS cannot drop columns of {table.full_name}: its files have "
-                f"{len(old)}, so list at least as many, or write the rows anew: "
+                f"{len(old)}, so list at least as many, or rewrite the rows: "
                 f"{_rewriting(session, table, old[: len(given)])}",
             )
         added = with_timestamp_types(session, given[len(old) :], insert_only=table.insert_only)
@@ -132,7 +132,7 @@ def drop_columns(session: AcidSession, table: Table, statement: DropColumns) -> 
     kept = tuple(column for column in table.columns if key(column.name) not in dropped)
     instead = "it needs one column at least"
     if kept:
-        instead = f"write the rows anew: {_rewriting(session, table, kept)}"
+        instead = f"rewrite the rows: {_rewriting(session, table, kept)}"
     raise AcidAnalysisError(
         "UNSUPPORTED_FEATURE.DROP_COLUMNS",
         f"columns of {table.full_name} ({text}) cannot be dropped, because readers find columns by "
@@ -188,7 +188,7 @@ def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.COLUMN_POSITION",
             f"columns of {table.full_name} cannot be moved, because readers find them by their "
-            "positions in files: write the rows anew: "
+            "positions in files: rewrite the rows: "
             f"{_rewriting(session, table, _moved(session, table, statement))}",
         )
 

@@ -55,7 +55,7 @@ def check_condition(
     if condition.has_subquery:
         raise AcidAnalysisError(
             "INVALID_CHECK_CONSTRAINT",
-            f"CHECK ({constraint.expression}) has a subquery: name columns of the row alone",
+            f"CHECK ({constraint.expression}) has a subquery: name only columns of the row",
             text,
         )
     if not condition.is_deterministic:

@@ -85,7 +85,7 @@ def _refuse(statement: CloneTable, source: Table) -> None:
         **dict.fromkeys(statement.unsupported, True),
     }
     reasons = {
-        "SHALLOW CLONE": "the files of a table belong to it alone, and its compactions remove "
+        "SHALLOW CLONE": "a table is the only owner of its files, and its compactions remove "
         "them; leave SHALLOW out",
         "OR REPLACE": "drop the table first",
         "REPLACE TABLE": "drop the table, and write CREATE TABLE",
@@ -141,7 +141,7 @@ def _copy(write: TableWrite, snapshot: TableSnapshot, partition: PartitionSnapsh
     """Copy the rows of a partition into a base of the new table; return their number."""
     session = write.session
     alone = replace(snapshot, partitions=(partition,))
-    anew = child(write.staging.path, f"anew{snapshot.partitions.index(partition)}")
+    rewritten = child(write.staging.path, f"rewritten{snapshot.partitions.index(partition)}")
     name = f"CLONE {snapshot.table.full_name}, txn {write.txn_id}"
     base = base_name(write.write_id)
     with (
@@ -149,7 +149,7 @@ def _copy(write: TableWrite, snapshot: TableSnapshot, partition: PartitionSnapsh
         write.placing(partition.values, base) as staged,
     ):
         # The copy of a partition has the columns of the table.
-        write_base(session, alone, staged, anew, copies_stripes=partition.columns is None)
+        write_base(session, alone, staged, rewritten, copies_stripes=partition.columns is None)
         files = session.files.names(staged)
         rows = sum(read_tail(session.files, child(staged, file)).rows for file in files)
         session.files.put(child(staged, VERSION_FILE), VERSION_CONTENT)

@@ -279,8 +279,8 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
     if is_checked and (found.partitions or found.highest_write_id):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CHECK_OF_ADOPTED_TABLE",
-            f"nobody has checked the rows in {table.location}: leave CHECK out, then ALTER TABLE "
-            "… ADD CONSTRAINT, which does; leave GENERATED out",
+            f"the rows in {table.location} were never checked: leave CHECK out, then run ALTER "
+            "TABLE … ADD CONSTRAINT, which checks them; leave GENERATED out",
         )
     make_directory(session.files, table.location)
     session.metastore.create_table(

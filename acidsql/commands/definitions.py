@@ -148,7 +148,7 @@ def check_unique(names: Sequence[str], owner: str, what: str = "columns") -> Non
         keys = {lowered(name), folded(name)}
         other = next((seen[key] for key in sorted(keys) if key in seen), None)
         if other is not None:
-            both = f"{other} and {name}, which differ by case alone" if other != name else name
+            both = f"{other} and {name}, which differ only by case" if other != name else name
             raise AcidAnalysisError(
                 "COLUMN_ALREADY_EXISTS",
                 f"{owner} has two {what} {both}: rename one of them",
@@ -181,7 +181,7 @@ def check_columns(
     if IS_DELETED_COLUMN in names:
         raise AcidAnalysisError(
             "RESERVED_COLUMN_NAME",
-            f"{IS_DELETED_COLUMN} tells whether a row was deleted: choose another name",
+            f"{IS_DELETED_COLUMN} is the column that shows deleted rows: choose another name",
         )
     if not columns:
         raise AcidAnalysisError(

@@ -32,7 +32,7 @@ def check_generated(session: AcidSession, table: Table) -> None:
         elif has_type(bridge.parse_type(session.spark, column.type), (CharType, VarcharType)):
             reason = f"is of type {column.type}: use STRING"
         elif value.has_subquery:
-            reason = "has a subquery: name columns of the row alone"
+            reason = "has a subquery: name only columns of the row"
         elif not value.is_deterministic:
             reason = "is not deterministic: the same row must always give the same"
         elif generated.intersection(map(folded, value.columns)):

@@ -18,7 +18,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 INITIAL_TYPES = (NumericType, BooleanType, DateType, StringType, CharType, VarcharType)
-"""Types of which a text tells a value, whatever the time zone is."""
+"""Types whose values are the same for a text in every time zone."""
 
 
 def initial_value(session: AcidSession, column: Column) -> str | None:

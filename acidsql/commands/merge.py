@@ -112,7 +112,9 @@ def merge(session: AcidSession, table: Table, statement: Merge) -> DataFrame:
 
 def likely_events(pieces: bridge.MergePlan, sides: Sides) -> int | None:
     """Return the number of events of a MERGE if each row of its source matches one row of the
-    target, and not more rows are in the source than Spark knows without running it.
+    target.
+
+    The source counts with the largest number of rows that Spark knows without running it.
 
     Returns:
         None if Spark knows no such number, or rows that the source does not match make events.

@@ -256,7 +256,7 @@ def _replace(work: _Repair, path: str, copy: str) -> str:
     work.files.replace(copy, path)
     work.transaction.transaction.reverts.append(lambda: work.files.replace(target, path))
     work.transaction.publication.add(path)
-    return f"written anew; the old file is {target}"
+    return f"rewritten; the old file is {target}"
 
 
 _REPAIRS: Mapping[tuple[str, ...], Callable[[_Repair, Sequence[Problem]], list[str | None]]] = {

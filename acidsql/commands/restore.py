@@ -142,7 +142,7 @@ def plan_undo(shape: WriteSchema, seen: StatementSnapshot, write_id: int) -> Pla
     first, then = _as_of(seen, table, before), _as_of(seen, table, at)
     own = Versions(session=session, old=first, new=then, records=seen.scans)
     if Lost.ALL in own.ways_of_loss():
-        why = "a compaction since has merged rows of which it cannot be told whose they are"
+        why = "a compaction since has merged rows, and who wrote them cannot be determined"
         raise history_not_available(table.full_name, before, why, None)
     again = own.lost_rows()
     _check_is_untouched(session, table, write_id, own, now)

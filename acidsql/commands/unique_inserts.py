@@ -39,7 +39,7 @@ def unique_columns(session: AcidSession, table: Table) -> tuple[str, ...]:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.UNIQUE_INSERTS",
             f"{table.full_name} has the property {UNIQUE_PROPERTY}, and a Hive Metastore does not "
-            "tell which rows others insert at the same time: ALTER TABLE … UNSET TBLPROPERTIES "
+            "report which rows others insert at the same time: ALTER TABLE … UNSET TBLPROPERTIES "
             f"('{UNIQUE_PROPERTY}'), and run its MERGEs one after the other",
         )
     declared = {c.key: c for c in (*table.columns, *table.partition_columns)}

@@ -1,7 +1,7 @@
-"""Cleaner: removes directories that nobody needs any more, once no snapshot can need them.
+"""Cleaner: removes obsolete directories, once no snapshot can need them.
 
-Obsolete directories stay as long as a property of the table says. Those of aborted transactions are
-in no version of the table, and go at once.
+They stay as long as a property of the table says. Directories of aborted transactions are in no
+version of the table, and go at once.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Removable:
 
     Attributes:
         paths: of these directories.
-        highest_write_id: up to which the write ids were considered.
+        highest_write_id: the last write id that was considered.
         kept: ranges of write ids of directories that stay, and may have rows of aborted writes.
-        base: write id of the base because of which directories are obsolete; None if there are no
-            obsolete ones, or none because of a base.
+        base: write id of the base that makes directories obsolete; None if there are no obsolete
+            ones, or none because of a base.
         tags: ids of the tags whose directories stay.
     """
 
@@ -69,18 +69,18 @@ def clean(session: AcidSession, *, collect: bool = True, database: str | None = 
     """Clean after every entry of the queue that no open transaction, reader or writer, is older
     than, and whose table does not keep its history any more.
 
-    One that fails is logged, and waits for the next run; the others are done all the same. Where a
-    server has a cleaner of its own, what is left to this one is what that one does not know: what
+    An entry that fails is logged, and waits for the next run. The others are done all the same.
+    Where a server has a cleaner of its own, this one removes only what that one does not know: what
     dead writers left in the tables of the queue.
 
     Args:
         session: the session.
-        collect: whether the JVM is to collect DataFrames first that cannot be reached any more,
-            under which nobody reads.
+        collect: whether the JVM is to collect DataFrames first that cannot be reached any more, so
+            that they count as no readers.
         database: the only one that is cleaned; None for all.
 
     Returns:
-        The ids of those that are done.
+        The ids of the entries that are done.
     """
     session.leases.prune(collect=collect)
     if session.metastore.cleans_compactions:
@@ -100,7 +100,7 @@ def clean(session: AcidSession, *, collect: bool = True, database: str | None = 
 def vacuum(
     session: AcidSession, table: Table, retain: float | None = None, *, dry_run: bool = False
 ) -> list[str]:
-    """Remove the directories of one table that nobody needs, whatever has made them obsolete.
+    """Remove the obsolete directories of one table, whatever has made them obsolete.
 
     Args:
         session: the session.
@@ -239,7 +239,7 @@ def _record_cleaned(
 def _directory_of(session: AcidSession, table: Table, entry: Compaction) -> Partition | None:
     """Return the partition of an entry, or None.
 
-    One that its aborted transaction alone has written to is not in the catalog.
+    A partition that only its aborted transaction has written to is not in the catalog.
     """
     place = partition_of(session, table, entry.partition)
     if place is None and entry.type is CompactionType.CLEANUP and entry.partition is not None:
@@ -314,7 +314,7 @@ def _removable(
         aborted=frozenset(t for t in txns.aborted if t <= watermark),
     )
     seen = metastore.valid_write_ids(table.database, table.name, capped)
-    # A server does not tell it. No transaction up to the mark is open, so all write ids count.
+    # A server does not report it. No transaction up to the mark is open, so all write ids count.
     highest = entry.highest_write_id
     if highest is None:
         highest = seen.high_water_mark

@@ -45,12 +45,12 @@ from acidsql.storage.parallel import in_parallel
 from acidsql.storage.staging import codec
 
 
-def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
+def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, rewritten: str) -> bool:
     """Write the merged insert deltas of a minor compaction.
 
     Args:
         staged: directory to write.
-        anew: directory for rewritten stripes.
+        rewritten: directory for rewritten stripes.
 
     Returns:
         False if Spark has to do it; then nothing is written to ``staged``.
@@ -58,10 +58,12 @@ def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, anew
     buckets = stripes_by_bucket(session, snapshot, insert_deltas(snapshot))
     if buckets is None:
         return False
-    return _merge(session, snapshot.table, buckets, staged, anew)
+    return _merge(session, snapshot.table, buckets, staged, rewritten)
 
 
-def copy_undeleted(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
+def copy_undeleted(
+    session: AcidSession, snapshot: TableSnapshot, staged: str, rewritten: str
+) -> bool:
     """Write the insert deltas of a snapshot without their deleted rows; arguments and result are
     those of ``copy_deltas``.
     """
@@ -69,10 +71,10 @@ def copy_undeleted(session: AcidSession, snapshot: TableSnapshot, staged: str, a
     left = buckets and less_deleted(session, snapshot, buckets)
     if left is None:
         return False
-    return _merge(session, snapshot.table, left, staged, anew)
+    return _merge(session, snapshot.table, left, staged, rewritten)
 
 
-def copy_base(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: str) -> bool:
+def copy_base(session: AcidSession, snapshot: TableSnapshot, staged: str, rewritten: str) -> bool:
     """Write the base of a major compaction; arguments and result are those of ``copy_deltas``."""
     if any(p.state.originals for p in snapshot.partitions):
         return False
@@ -80,7 +82,9 @@ def copy_base(session: AcidSession, snapshot: TableSnapshot, staged: str, anew: 
     left = buckets and less_deleted(session, snapshot, buckets)
     if left is None:
         return False
-    return _merge(session, snapshot.table, left, staged, anew, compression=codec(snapshot.table))
+    return _merge(
+        session, snapshot.table, left, staged, rewritten, compression=codec(snapshot.table)
+    )
 
 
 def merge_few_deletes(
@@ -129,7 +133,7 @@ def _merge(
     table: Table,
     buckets: Buckets,
     staged: str,
-    anew: str,
+    rewritten: str,
     compression: str | None = None,
 ) -> bool:
     """Write a file for each bucket.
@@ -146,14 +150,14 @@ def _merge(
     }
     if _is_too_much(session, pieces):
         return False
-    merged = _with_new(session, table, pieces, child(anew, "parts"))
+    merged = _with_new(session, table, pieces, child(rewritten, "parts"))
     # Stripes of another writer cannot be in one file with rewritten ones.
     mixed = [b for b, stripes in merged.items() if _is_mixed(stripes, compression)]
     if mixed:
         whole: dict[int, list[_Piece]] = {b: [tuple(buckets[b])] for b in mixed}
         if _is_too_much(session, whole):
             return False
-        merged |= _with_new(session, table, whole, child(anew, "whole"))
+        merged |= _with_new(session, table, whole, child(rewritten, "whole"))
     _assemble(session, staged, merged)
     return True
 
@@ -168,7 +172,7 @@ def _is_mixed(stripes: Sequence[Placed], compression: str | None) -> bool:
 def _pieces(stripes: Sequence[Placed]) -> list[_Piece]:
     """Divide a bucket's stripes into those to copy and runs of neighbours to rewrite.
 
-    Stripes of which all rows are deleted are left out.
+    Stripes whose rows are all deleted are left out.
     """
     small = {i for run in _small_runs(stripes) for i in run}
     pieces: list[_Piece] = []
@@ -216,7 +220,7 @@ def _runs(pieces: Mapping[int, Sequence[_Piece]]) -> list[tuple[Placed, ...]]:
 
 
 def _with_new(
-    session: AcidSession, table: Table, pieces: Mapping[int, Sequence[_Piece]], anew: str
+    session: AcidSession, table: Table, pieces: Mapping[int, Sequence[_Piece]], rewritten: str
 ) -> dict[int, list[Placed]]:
     """Return the stripes of each bucket, new ones in place of those that are rewritten."""
     memory = bridge.jvm_memory(session.spark)
@@ -231,7 +235,7 @@ def _with_new(
     chunks = [(bucket_id, part) for bucket_id, part in parts if isinstance(part, tuple)]
 
     def write(number: int) -> list[Placed]:
-        return _write_anew(session, table, *chunks[number], child(anew, str(number)))
+        return _rewrite(session, table, *chunks[number], child(rewritten, str(number)))
 
     written = iter(in_parallel(write, range(len(chunks)), threads))
     merged: dict[int, list[Placed]] = {bucket_id: [] for bucket_id in pieces}
@@ -262,14 +266,14 @@ def cut_evenly(lengths: Sequence[int], size: int) -> list[slice]:
     """
     ends = list(accumulate(lengths))
     number = max(1, round(ends[-1] / size))
-    # Each element belongs to the piece in which its middle lies.
+    # Each element belongs to the piece that its middle lies in.
     middles = [end - length / 2 for end, length in zip(ends, lengths, strict=True)]
     places = [int(middle * number / ends[-1]) for middle in middles]
     starts = [i for i, place in enumerate(places) if i == 0 or place != places[i - 1]]
     return [slice(start, end) for start, end in pairwise([*starts, len(lengths)])]
 
 
-def _write_anew(
+def _rewrite(
     session: AcidSession, table: Table, bucket_id: int, stripes: Sequence[Placed], path: str
 ) -> list[Placed]:
     """Write the undeleted rows of stripes to a file; return its stripes."""

@@ -110,7 +110,7 @@ def places_of(session: AcidSession, table: Table, partition: str | None) -> list
     if partition is None:
         return list(session.metastore.partitions(table.database, table.name))
     found = partition_of(session, table, partition)
-    # One that aborted transactions alone have written to is not in the catalog.
+    # A partition that only aborted transactions have written to is not in the catalog.
     unknown = Partition(
         values=tuple(value for _, value in parse_partition_name(partition)),
         location=child(table.location, partition),
@@ -208,7 +208,7 @@ def _needs_cleanup(
 def _without_kept(
     session: AcidSession, table: Table, place: Partition, state: AcidState
 ) -> AcidState:
-    """Return what a partition consists of without what it keeps for tags alone, which no cleanup
+    """Return what a partition consists of without what it keeps only for tags, which no cleanup
     would remove.
     """
     tags = live_tags(session, table) if state.obsolete else ()

@@ -43,7 +43,7 @@ from acidsql.storage.publication import Publication
 from acidsql.storage.staging_place import StagingPlace
 from acidsql.syntax.lexer import quote
 
-_ANEW = "anew"
+_REWRITTEN = "rewritten"
 
 
 def write_merged(
@@ -71,7 +71,7 @@ def write_merged(
         low = min((d.min_write_id for d in deltas), default=LONG_MIN)
         # A table without writes since its conversion has no write id; LONG_MIN is its base's.
         high = max((d.max_write_id for d in deltas), default=LONG_MIN)
-        anew = child(staging, _ANEW)
+        rewritten = child(staging, _REWRITTEN)
 
         def staged(*names: str) -> list[str]:
             location = snapshot.partitions[0].location
@@ -84,17 +84,17 @@ def write_merged(
         if compaction.type is CompactionType.REBALANCE:
             highest = _highest(snapshot)
             paths = staged(base_name(highest, txn_id))
-            write_rebalanced(session, snapshot, compaction, paths[0], anew, max(0, highest))
+            write_rebalanced(session, snapshot, compaction, paths[0], rewritten, max(0, highest))
             if not session.files.exists(paths[0]):
                 session.files.make_directory(paths[0])
         elif compaction.type is CompactionType.MAJOR:
             paths = staged(base_name(high, txn_id))
-            write_base(session, snapshot, paths[0], anew)
+            write_base(session, snapshot, paths[0], rewritten)
         else:
             names = delta_name(low, high, None, txn_id), delete_delta_name(low, high, None, txn_id)
             paths = staged(*names)
             own = low if low == high else None
-            _write_deltas(session, snapshot, paths, anew, own)
+            _write_deltas(session, snapshot, paths, rewritten, own)
             paths = [path for path in paths if session.files.exists(path)]
         for path in paths:
             session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
@@ -105,7 +105,7 @@ def write_base(
     session: AcidSession,
     snapshot: TableSnapshot,
     staged: str,
-    anew: str,
+    rewritten: str,
     *,
     copies_stripes: bool = True,
 ) -> None:
@@ -113,12 +113,14 @@ def write_base(
 
     Args:
         staged: directory to write; there is none afterwards if there are no rows.
-        anew: directory for rewritten stripes.
+        rewritten: directory for rewritten stripes.
         copies_stripes: whether stripes may be copied as they are, with the columns that they have.
     """
-    if copies_stripes and copy_base(session, snapshot, staged, anew):
+    if copies_stripes and copy_base(session, snapshot, staged, rewritten):
         return
-    write_buckets_of(session, snapshot.table, surviving_events(session, snapshot), staged, anew)
+    write_buckets_of(
+        session, snapshot.table, surviving_events(session, snapshot), staged, rewritten
+    )
 
 
 def _highest(snapshot: TableSnapshot) -> int:
@@ -130,24 +132,24 @@ def _write_deltas(
     session: AcidSession,
     snapshot: TableSnapshot,
     staged: Sequence[str],
-    anew: str,
+    rewritten: str,
     own: int | None,
 ) -> None:
     """Write a pair of merged deltas.
 
     Args:
-        anew: directory for rewritten stripes and write jobs.
-        own: write id of all deltas if they have only one, else None. Hive's vectorised reader does
-            not apply delete events of a compacted directory to rows of the same single write id
-            (VectorizedOrcAcidRowBatchReader), so these rows and events are left out of both deltas.
+        rewritten: directory for rewritten stripes and write jobs.
+        own: write id of all deltas if they have only one, else None. These rows and events are left
+            out of both deltas: Hive's vectorised reader does not apply delete events of a compacted
+            directory to rows of the same single write id (VectorizedOrcAcidRowBatchReader).
     """
     inserts, deletes = staged
-    if own is not None or not copy_deltas(session, snapshot, inserts, anew):
+    if own is not None or not copy_deltas(session, snapshot, inserts, rewritten):
         rows = all_inserts(session, snapshot, less_deleted=own is not None)
-        write_buckets_of(session, snapshot.table, rows, inserts, anew)
+        write_buckets_of(session, snapshot.table, rows, inserts, rewritten)
     if not merge_few_deletes(session, snapshot, deletes, but_of=own):
         events = compaction_deletes(session, snapshot, but_of=own)
-        write_buckets_of(session, snapshot.table, events, deletes, anew, deletes=True)
+        write_buckets_of(session, snapshot.table, events, deletes, rewritten, deletes=True)
 
 
 def _write_plain(session: AcidSession, snapshot: TableSnapshot, staging: str, base: str) -> str:

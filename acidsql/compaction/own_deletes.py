@@ -1,9 +1,9 @@
 """Rows that a transaction of several statements inserted and deleted again.
 
-Hive's vectorised reader does not apply delete events to rows of the same write id once that write
-id alone was compacted (``VectorizedOrcAcidRowBatchReader``). So before such a transaction commits,
-the rows are taken out of the directories that it wrote, and the delete events with them. Nobody
-else has seen these directories.
+Hive's vectorised reader does not apply delete events to rows of the same write id once a compaction
+of only that write id is done (``VectorizedOrcAcidRowBatchReader``). So before such a transaction
+commits, the rows are taken out of the directories that it wrote, and the delete events with them.
+No other transaction has seen these directories.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def places_of(writes: Sequence[TableWrite]) -> list[Place]:
 def check_not_rebalanced(transaction: ExplicitTransaction, places: Sequence[Place]) -> None:
     """Check that rows which a transaction deleted have the row ids that it saw.
 
-    A rebalance gives new ones. Its lock lets nobody write meanwhile, but the snapshot of a
+    A rebalance gives new row ids. Its lock excludes writers meanwhile, but the snapshot of a
     transaction of several statements may be older than its first lock.
 
     Raises:
@@ -197,7 +197,7 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
     destination = publication.destination(session.files, location, staging, names)
     staged = [child(destination, name) for name in names]
     with bridge.job_description(session.spark, job):
-        _write(session, snapshot, place, staged, child(staging, "anew"))
+        _write(session, snapshot, place, staged, child(staging, "rewritten"))
     for path in staged:
         # Spark leaves an empty directory where there is nothing to write.
         if any(map(parse_bucket_file, session.files.names(path))):
@@ -255,7 +255,7 @@ def _snapshot_of(
     place: Place,
     directories: Sequence[AcidDirectory],
 ) -> TableSnapshot:
-    """Return a snapshot of some directories of the transaction alone."""
+    """Return a snapshot of nothing but some directories of the transaction."""
     listings.fetch(list(map(place.path, directories)))
     partition = PartitionSnapshot(
         values=place.partition.values,
@@ -273,13 +273,17 @@ def _snapshot_of(
 
 
 def _write(
-    session: AcidSession, snapshot: TableSnapshot, place: Place, staged: Sequence[str], anew: str
+    session: AcidSession,
+    snapshot: TableSnapshot,
+    place: Place,
+    staged: Sequence[str],
+    rewritten: str,
 ) -> None:
     """Write one insert delta and one delete delta in the place of those of a snapshot."""
     inserts, deletes = staged
-    if not copy_undeleted(session, snapshot, inserts, anew):
+    if not copy_undeleted(session, snapshot, inserts, rewritten):
         rows = all_inserts(session, snapshot, less_deleted=True)
-        write_buckets_of(session, snapshot.table, rows, inserts, anew)
+        write_buckets_of(session, snapshot.table, rows, inserts, rewritten)
     if not merge_few_deletes(session, snapshot, deletes, but_of=place.write_id):
         events = compaction_deletes(session, snapshot, but_of=place.write_id)
-        write_buckets_of(session, snapshot.table, events, deletes, anew, deletes=True)
+        write_buckets_of(session, snapshot.table, events, deletes, rewritten, deletes=True)

@@ -32,7 +32,7 @@ def write_rebalanced(
     snapshot: TableSnapshot,
     compaction: Compaction,
     base: str,
-    anew: str,
+    rewritten: str,
     write_id: int,
 ) -> None:
     """Write the rows of the only partition of a snapshot into a base.
@@ -42,7 +42,7 @@ def write_rebalanced(
             they are spread.
             ``buckets`` is the number of files; by default it stays.
         base: directory to write; it is not created if there are no rows.
-        anew: see ``write_buckets_of``.
+        rewritten: see ``write_buckets_of``.
         write_id: of all rows.
     """
     events = surviving_events(session, snapshot)
@@ -67,7 +67,7 @@ def write_rebalanced(
         f"{write_id}L AS currentTransaction",
         *[f"{quote(name)} AS {FIELD}{i}" for i, name in enumerate(names)],
     )
-    write_buckets_of(session, snapshot.table, keyed, base, anew)
+    write_buckets_of(session, snapshot.table, keyed, base, rewritten)
 
 
 def _clustered(

@@ -22,7 +22,7 @@ def write_buckets_of(
     table: Table,
     events: DataFrame,
     staged: str,
-    anew: str,
+    rewritten: str,
     *,
     deletes: bool = False,
 ) -> None:
@@ -31,7 +31,7 @@ def write_buckets_of(
     Args:
         events: events of a compaction, from ``scan.plan``.
         staged: directory to write; it is not created if there are no events.
-        anew: directory for the write job.
+        rewritten: directory for the write job.
     """
     row = file_schema(session.spark, table)
     schema = event_schema(row)
@@ -42,7 +42,7 @@ def write_buckets_of(
     own = StructType(placed.schema.fields[len(columns) : -1])
     written = write_buckets(
         placed,
-        child(anew, staged.rpartition("/")[2]),
+        child(rewritten, staged.rpartition("/")[2]),
         bucket_file_schema(table, row, own, zone=session.jvm_time_zone),
     )
     if not written:

@@ -50,8 +50,8 @@ def run_round(
         chosen: which compactions are done.
         database: the only one that is looked at and cleaned; None for all. Compactions are done in
             the order of the queue, whatever their database.
-        goes_on: is asked before each compaction whether to go on.
-        done: is told of each compaction, as it is in the queue then.
+        goes_on: returns whether to go on. It is called before each compaction.
+        done: is called with each compaction, as it is in the queue then.
     """
     requested: list[Compaction] = []
     if not session.metastore.initiates_compactions:

@@ -109,7 +109,7 @@ def stripes_by_bucket(
 
 
 def placed_stripes(session: AcidSession, path: str, bucket_id: int) -> list[Placed] | None:
-    """Return the stripes of a file with their bounds; None if statistics do not tell them."""
+    """Return the stripes of a file with their bounds; None if statistics do not have them."""
     if not session.files.size(path):
         return []
     file = parsed(session.files, path, stripe_file)

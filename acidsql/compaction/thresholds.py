@@ -1,6 +1,6 @@
 """Rules by which the initiator decides what a partition needs.
 
-They are those of Hive's initiator (InitiatorBase). They look at names and sizes alone.
+They are those of Hive's initiator (InitiatorBase). They look only at names and sizes.
 """
 
 from __future__ import annotations

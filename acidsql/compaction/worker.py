@@ -1,9 +1,9 @@
 """Worker: takes a compaction from the queue and merges the directories of a partition.
 
 The result is one pair of deltas (minor) or one base (major, rebalance). Rows keep their row ids,
-except in a rebalance, so a compaction conflicts with nobody, and no write id is allocated. The new
-directories become visible when the worker's transaction commits, because their names have its id
-(``_v``).
+except in a rebalance, so a compaction conflicts with no transaction. No write id is allocated. The
+new directories become visible when the worker's transaction commits, because their names have its
+id (``_v``).
 """
 
 from __future__ import annotations
@@ -263,8 +263,9 @@ def _record_failure(session: AcidSession, compaction: Compaction, error: BaseExc
 
 
 def partition_of(session: AcidSession, table: Table, name: str | None) -> Partition | None:
-    """Find the partition that a queue entry names, or return None; no name stands for the table
-    itself.
+    """Find the partition that a queue entry names, None if there is none.
+
+    An entry without a name is of a table without partitions, which is returned as one.
     """
     if name is None:
         return Partition(values=(), location=table.location)

@@ -1,8 +1,7 @@
 """Checksums of the rows of two tables, which do not depend on their order.
 
-A row's hash is ``xxhash64`` of all its columns. Two tables with the same number of rows, the same
-sum and the same exclusive or of the hashes have the same rows, but for an accident of one in
-2^64.
+A row's hash is ``xxhash64`` of all its columns. Two tables have the same rows if the number of
+rows, the sum of the hashes and their exclusive or are equal, but for an accident of one in 2^64.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ def compare(
     raise FormatError(
         "COPY_DIFFERS",
         f"{names[1]} is not equal to {names[0]}: {what}. The copy is kept, to be looked at; drop "
-        "it before it is made again. If nobody else wrote to either of them meanwhile, set "
-        "spark.sql.session.timeZone to UTC, in which every timestamp has a local time of its own",
+        "it before it is made again. If neither was written to meanwhile, set "
+        "spark.sql.session.timeZone to UTC, where every timestamp has a local time of its own",
         {"source": names[0], "target": names[1]},
     )

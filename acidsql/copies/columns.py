@@ -46,7 +46,7 @@ def plan_columns(
         name = lowered(field.name)
         reason = _reason(field, type_text, is_partition=name in partitions)
         if names.count(name) > 1 or keys.count(folded(field.name)) > 1:
-            reason = "another column differs from it in case alone"
+            reason = "another column differs from it only in case"
         elif not stored:
             reason = "all columns are partition columns, and one must be stored in files"
         source = type_text(field.dataType)

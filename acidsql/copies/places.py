@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from acidsql.errors import AcidAnalysisError
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
-"""Formats that are files alone, without a table's metadata."""
+"""Formats of plain files, without a table's metadata."""
 TABLE_FORMATS = ("delta", "iceberg")
 """Formats that keep versions."""
 EXPORT_FORMATS = ("parquet", *TABLE_FORMATS)

@@ -214,7 +214,7 @@ def _open_files(
     if above is None and _GLOB.search(place.name):
         raise AcidAnalysisError(
             "INVALID_PARAMETER_VALUE",
-            f"{place} has a pattern, which does not tell where directories of partitions begin: "
+            f"{place} has a pattern, which does not show where directories of partitions begin: "
             "give options={'basePath': …}",
             {"parameter": "source"},
         )

@@ -1,8 +1,8 @@
 """Rows of parameters for ``executemany``: types of their values, and groups of rows of one type.
 
-A column of ``VALUES`` or of a DataFrame has one type. Where values of several would become another
-value by it, as a DECIMAL by the DOUBLE next to it, their rows are written apart, so that each is
-stored as ``execute`` stores it.
+A column of ``VALUES`` or of a DataFrame has one type. A common type may change the values of
+several types, as a DOUBLE changes a DECIMAL next to it. Their rows are written apart then, so that
+each is stored as ``execute`` stores it.
 """
 
 from __future__ import annotations

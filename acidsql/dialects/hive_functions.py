@@ -294,4 +294,4 @@ RULES: Mapping[str, Rule] = {
     "TO_DATE": _to_date,
     "TRUNC": _trunc,
 }
-"""What stands for a call, by the name of the function in upper case."""
+"""What replaces a call, by the name of the function in upper case."""

@@ -67,10 +67,10 @@ class Call:
 
 
 Rule: TypeAlias = Callable[[Call], str | None]
-"""What stands for a call in Spark; None if the call itself does."""
+"""Returns what replaces a call in Spark; None if the call stays."""
 
 Reorder: TypeAlias = Callable[[tuple[Node, ...], str], tuple[Node, ...]]
-"""What stands for the nodes of a group, with the word before it, or of the whole statement."""
+"""Returns what replaces the nodes of a group, with the word before it, or of a statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,7 +141,7 @@ TEMPLATES: Mapping[tuple[str, int], str] = {
     ("year_of_week", 1): "extract(YEAROFWEEK FROM {0})",
     ("yow", 1): "extract(YEAROFWEEK FROM {0})",
 }
-"""What stands for a function of so many arguments."""
+"""What replaces a function, by its name and number of arguments."""
 
 INSTEAD: Mapping[str, str] = {
     "approx_distinct": "use count(DISTINCT x)",

@@ -48,7 +48,7 @@ def parse_key_index(value: bytes) -> tuple[tuple[int, int, int], ...]:
         raise FormatError(
             "INVALID_KEY_INDEX",
             f"{value[:80]!r} is not a key index: expected 'writeId,bucket,rowId;' for each stripe; "
-            "a major compaction writes it anew",
+            "a major compaction rewrites it",
         )
     return tuple((key[0], key[1], key[2]) for key in keys if key)
 
@@ -73,7 +73,7 @@ def parse_stats(value: bytes) -> AcidStats:
         raise FormatError(
             "INVALID_ACID_STATS",
             f"{value[:80]!r} are not the event counts of a file: "
-            "expected 'inserts,updates,deletes'; a major compaction writes them anew",
+            "expected 'inserts,updates,deletes'; a major compaction rewrites them",
         )
     return AcidStats(*counts)
 

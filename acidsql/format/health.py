@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.format.showing import html_table, short, told
+from acidsql.format.showing import changed_fields, html_table, short
 from acidsql.format.thresholds import Thresholds, of_table
 
 # A compaction does nothing about fewer small files: each INSERT leaves one.
@@ -97,7 +97,7 @@ class Health:
         return short(self)
 
     def _repr_html_(self) -> str:
-        return html_table(told(self))
+        return html_table(changed_fields(self))
 
     @property
     def deleted_share(self) -> float | None:

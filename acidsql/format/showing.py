@@ -8,11 +8,11 @@ from html import escape
 from typing import Any
 
 
-def told(value: Any) -> dict[str, object]:
+def changed_fields(value: Any) -> dict[str, object]:
     """Return the fields of a dataclass that have another value than their default, by name.
 
     >>> from acidsql import Health
-    >>> told(Health(deltas=2))
+    >>> changed_fields(Health(deltas=2))
     {'deltas': 2}
     """
     found = {}
@@ -31,7 +31,7 @@ def short(value: Any) -> str:
     >>> short(Health(deltas=2))
     'Health(deltas=2)'
     """
-    pairs = ", ".join(f"{name}={own!r}" for name, own in told(value).items())
+    pairs = ", ".join(f"{name}={own!r}" for name, own in changed_fields(value).items())
     return f"{type(value).__name__}({pairs})"
 
 

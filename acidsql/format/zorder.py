@@ -69,9 +69,9 @@ class Ranges(NamedTuple):
 def ranges_of(sample: Sequence[Any], bits: int) -> Ranges:
     """Divide the values of a column into ranges.
 
-    A value that is frequent is in a range of its own; there are fewer ranges then. The id of a
-    range is where the middle one of its rows is among all rows, so that the highest bit divides the
-    rows into halves, if the values allow it.
+    A value that is frequent is in a range of its own. There are fewer ranges then. The id of a
+    range is the place of its middle row among all rows. The highest bit therefore divides the rows
+    into halves, if the values allow it.
 
     Args:
         sample: values that can be compared, without None.

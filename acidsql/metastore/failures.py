@@ -36,8 +36,8 @@ def check_name(name: str) -> None:
         problem = f"{name[:20] + '…'!r} is too long a name: use {_LONGEST_NAME} bytes at most"
     elif re.fullmatch(r"\w+", name) is None:
         problem = (
-            f"{name!r} is not a valid name of a table or database: use letters, digits and "
-            "underscores alone"
+            f"{name!r} is not a valid name of a table or database: use only letters, digits "
+            "and underscores"
         )
     else:
         return
@@ -197,8 +197,8 @@ def too_many_statements(txn_id: int, table: Table, most: int) -> FormatError:
     """
     return FormatError(
         "TOO_MANY_STATEMENTS",
-        f"transaction {txn_id} has no statement id left for {table.full_name}, of which there are "
-        f"{most}: write to it in several transactions",
+        f"transaction {txn_id} has used all {most} statement ids for {table.full_name}: write to "
+        "it in several transactions",
         {"txnId": str(txn_id)},
     )
 

@@ -154,7 +154,7 @@ class Table:
         constraints: those beside NOT NULL and DEFAULT, which the columns have. Each is enabled or
             not, and the parent of a foreign key has its database. A metastore gives names to those
             without one.
-        as_of: moment as of which a statement reads the table, None for now; no part of the
+        as_of: moment whose version of the table a statement reads, None for now; no part of the
             definition.
         changes: changes that a statement reads instead of the rows, None for the rows; no part of
             the definition.
@@ -411,9 +411,9 @@ class Capabilities:
         has_other_clients: other clients may create databases at any time. Such a database becomes
             known to Spark when a statement names it; otherwise all databases do when a session
             opens.
-        learns_writes_from_locks: its cleaner learns the tables and partitions in which an aborted
-            transaction may have left files from lock requests that follow the allocation of a write
-            id.
+        learns_writes_from_locks: its cleaner learns where an aborted transaction may have left
+            files: in the tables and partitions of the lock requests that follow the allocation of
+            a write id.
         converts_spark_tables: it can take over a table of Spark's own catalog without moving it.
         keeps_history: it keeps the history of tables, and takes ``RecordCounts`` and
             ``RecordCompaction``.

@@ -68,8 +68,9 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
 
     def rivals(self, txn_id: int) -> tuple[Rival, ...]:
         """Return the changes that a transaction's client compares with its own, row by row, before
-        the commit: those that would be conflicts if the partition were the unit, and of which
-        delete events name the rows, as they do its own.
+        the commit.
+
+        They would be conflicts if the partition were the unit. Delete events name the rows of both.
 
         A metastore that cannot compare rows (``Capabilities.compares_rows``) returns none.
         """
@@ -219,8 +220,8 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
     def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
         """Return the version of a table that was there at a moment.
 
-        Version n is what was committed when write id n committed. A server does not tell the order
-        of commits: there it is the write ids up to n, and none of them may be open any more.
+        Version n is what was committed when write id n committed. A server does not report the
+        order of commits: there it is the write ids up to n, and none of them may be open any more.
 
         Raises:
             AcidAnalysisError: VERSION_NOT_FOUND, there was none; HISTORY_NOT_AVAILABLE, it cannot

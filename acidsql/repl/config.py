@@ -79,7 +79,7 @@ class Config:
     )
     warn_in_scripts: bool = _option(
         False,
-        "Whether scripts are asked about them too. Where standard input is no terminal, nobody "
+        "Whether scripts are asked about them too. Where standard input is no terminal, no user "
         "can be asked, and such a statement is refused.",
     )
 

@@ -94,7 +94,7 @@ def convert_options(command: _Command) -> _Command:
                 show_default=True,
                 help="Rows of the partitions of a table that are copied in a transaction.",
             ),
-            click.option("--dry-run", is_flag=True, help="Tell only what becomes of each column."),
+            click.option("--dry-run", is_flag=True, help="Show only what becomes of each column."),
         ),
         command,
     )

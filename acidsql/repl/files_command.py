@@ -209,8 +209,8 @@ def _request(argument: str) -> Request:
         words = shlex.split(argument.rstrip("; "))
         found: Request = _words.main(words, standalone_mode=False)
     except (click.ClickException, ValueError) as error:
-        told = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        raise CommandError(f"{told}: \\files TABLE [--details] [--rows] [--limit N]") from error
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        raise CommandError(f"{text}: \\files TABLE [--details] [--rows] [--limit N]") from error
     return found
 
 

@@ -117,13 +117,13 @@ class _Commands(Program):
 @click.option(
     "--timing/--no-timing",
     default=None,
-    help="Show how long every statement took; by default at the prompt alone.",
+    help="Show how long every statement took; by default only at the prompt.",
 )
 @click.option(
     "--warn/--no-warn",
     default=None,
     help="Ask before a statement that destroys much, such as a DELETE without WHERE; by default "
-    "at the prompt alone.",
+    "only at the prompt.",
 )
 @click.option(
     "--config-file",
@@ -181,7 +181,7 @@ def main(
 @main.command()
 @click.option("--full", is_flag=True, help="Read the row ids of all rows and delete events too.")
 @click.option("--repair", is_flag=True, help="Repair what can be repaired safely.")
-@click.option("--dry-run", is_flag=True, help="Tell only what --repair would do.")
+@click.option("--dry-run", is_flag=True, help="Show only what --repair would do.")
 @click.argument("tables", nargs=-1)
 @click.pass_context
 def check(
@@ -291,7 +291,7 @@ def backup(*, file: Path, copy: Path) -> None:
 )
 @click.argument("copy", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore(*, file: Path, copy: Path, accept: bool) -> None:
-    """Put COPY in the place of the embedded metastore's file, which nobody may have open."""
+    """Put COPY in the place of the embedded metastore's file, which no process may have open."""
     try:
         accepted = metastore_files.restore(copy, file, accept=accept)
     except (PySparkException, OSError) as error:
@@ -302,7 +302,7 @@ def restore(*, file: Path, copy: Path, accept: bool) -> None:
 
 @main.command()
 @spark_options
-@click.option("--database", help="Look at this database alone.")
+@click.option("--database", help="Look only at this database.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=0, min_open=True),

@@ -97,7 +97,7 @@ def _not_accepted(copy: Path, unknown: list[UnknownDirectory]) -> MetastoreError
     listed = "\n".join(f"  {one.path}" for one in unknown)
     return MetastoreError(
         "UNKNOWN_DIRECTORIES",
-        f"{copy} does not tell whether these directories were committed:\n{listed}\nMove those "
+        f"{copy} does not show whether these directories were committed:\n{listed}\nMove those "
         "away that were not, and use --accept to count the others as committed",
     )
 

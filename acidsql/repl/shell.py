@@ -215,7 +215,7 @@ class Shell:
             return True
         if self._confirm is None:
             place = f"{source}:{statement.line}: " if source else ""
-            sys.stderr.write(f"{place}error: not run: {warning}, and nobody can be asked\n")
+            sys.stderr.write(f"{place}error: not run: {warning}, and no user can be asked\n")
             return False
         wanted = self._confirm(f"{warning}. Run it?")
         if not wanted:

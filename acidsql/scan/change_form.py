@@ -1,4 +1,4 @@
-"""Form in which changes of a table are told: columns, keys, checkpoints."""
+"""Form of a table's changes: columns, keys, checkpoints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS_PROPERTY = "acidsql.changes.keys"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeForm:
-    """Form in which changes are told.
+    """Form of the changes that are reported.
 
     Attributes:
         keys: columns that identify a row, in lower case: what is deleted and inserted with the same
@@ -41,7 +41,7 @@ class ChangeForm:
 
 
 def check_has_changes(table: Table) -> None:
-    """Check that changes can be told of a table.
+    """Check that a table has changes that can be reported.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CHANGE_FEED, a view or an insert-only table;
@@ -53,7 +53,7 @@ def check_has_changes(table: Table) -> None:
         why = "is a view" if is_view else "is insert-only, and its rows do not say who wrote them"
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CHANGE_FEED",
-            f"{name} {why}: changes are told of tables with row ids",
+            f"{name} {why}: only tables with row ids have changes to read",
             {"relationId": quoted_name(name.split("."))},
         )
     names = {c.key for c in (*table.columns, *table.partition_columns)}

@@ -1,5 +1,5 @@
-"""Changes of a table, between two valid lists: which write ids they are of, and the directories
-that tell them.
+"""Changes of a table between two valid lists: their write ids, and the directories that contain
+them.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _UPDATE = "UPDATE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commits:
-    """Known facts about the write ids whose changes are told.
+    """Known facts about the write ids whose changes are reported.
 
     Attributes:
-        updates: those of which all delete events and rows are the halves of updates.
-        times: microseconds since 1970 at which they committed, as far as that is known.
+        updates: those whose delete events and rows are all halves of updates.
+        times: microseconds since 1970 at which they committed, of those where that is known.
     """
 
     updates: frozenset[int] = frozenset()
@@ -119,7 +119,7 @@ class ChangeLists:
         wanted: ChangeRange,
         partitions: Collection[tuple[str, ...]] | None,
     ) -> tuple[ChangedWriteIds, list[ChangeSnapshot]]:
-        """Return the write ids of a table's changes, and the directories that tell these.
+        """Return the write ids of a table's changes, and the directories that contain the changes.
 
         Args:
             table: the table.
@@ -151,7 +151,7 @@ class ChangeLists:
         now: ValidWriteIdList,
         partitions: Collection[tuple[str, ...]] | None,
     ) -> ChangeSnapshot:
-        """Return a snapshot of which all rows are changes."""
+        """Return a snapshot whose rows are all changes."""
         taken = take_snapshot(
             self.reader.files,
             self.reader.metastore,
@@ -211,7 +211,7 @@ class ChangeLists:
         return shows_all_of(now, self._visible(table, first, itself=True))
 
     def _held(self, table: Table, seen: ValidWriteIdList, write_id: int) -> HeldVersion:
-        """Hold the directories that tell what a list shows, and what came after it.
+        """Hold the directories that contain what a list shows, and what came after it.
 
         Args:
             table: the table.
@@ -230,7 +230,7 @@ class ChangeLists:
         """Return which write id of a list committed last.
 
         Raises:
-            AcidAnalysisError: the table was changed since in a way that nothing tells
+            AcidAnalysisError: the table was changed since in a way that nothing records
                 (HISTORY_NOT_AVAILABLE, VERSION_HAS_OTHER_COLUMNS).
         """
         metastore = self.reader.metastore
@@ -249,7 +249,7 @@ class ChangeLists:
         Args:
             table: the table.
             changed: the write ids.
-            with_times: whether their times are needed, also where files alone tell them.
+            with_times: whether their times are needed, also where only files show them.
         """
         entries = [
             e

@@ -1,4 +1,4 @@
-"""Snapshots that tell the changes of a table between two valid lists."""
+"""Snapshots that contain the changes of a table between two valid lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ChangeSnapshot:
 
     Attributes:
         snapshot: shows what the newer list shows of these directories.
-        changed: write ids whose changes are told.
+        changed: write ids whose changes are reported.
         replaced_by: write id of the base that replaced the rows of each partition of the snapshot;
             None where nothing did.
     """
@@ -53,12 +53,12 @@ def take_change_snapshots(
     listings: Listings,
     wanted: Collection[tuple[str, ...]] | None,
 ) -> list[ChangeSnapshot]:
-    """List the partitions of a table, and select the directories that tell its changes.
+    """List the partitions of a table, and select the directories that contain its changes.
 
     Args:
         reader: of the table.
         table: the table.
-        before: the version from which on changes are told, held.
+        before: the version after which changes are reported, held.
         now: write ids that are visible after them.
         txns: transactions that are visible now, which decide on compactions.
         listings: of the statement.
@@ -163,7 +163,7 @@ def _check_row_ids_are_kept(
     Args:
         reader: of the table.
         table: the table.
-        before: the version from which on changes are told.
+        before: the version after which changes are reported.
         compactions: ids of their transactions.
 
     Raises:

@@ -62,7 +62,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.relation import MetadataColumns, Reading, metadata_columns
 from acidsql.syntax.lexer import quote
 
-# Of more write ids nobody asks whether all were updates.
+# The write ids are not checked for being only updates if there are more of them.
 _MOST_LISTED = 100_000
 
 
@@ -94,7 +94,7 @@ def change_plan(
     Args:
         session: the session.
         table: the table.
-        snapshots: that tell the changes.
+        snapshots: that contain the changes.
         required: changes that the statement requires; others may be left out.
         form: of the changes.
         commits: facts about the write ids.
@@ -127,7 +127,7 @@ def change_plan(
 
 @dataclass(frozen=True, slots=True)
 class _Branches:
-    """Plans of the changes that some directories tell, by the kind of change."""
+    """Plans of the changes that some directories contain, by the kind of change."""
 
     session: AcidSession
     changes: ChangeSnapshot
@@ -209,7 +209,7 @@ class _Branches:
 
         Args:
             changed: snapshot that sees the delete events.
-            places: in which the rows may be.
+            places: where the rows may be.
             few: whether the events can be broadcast.
         """
         snapshot = self.changes.snapshot

@@ -1,8 +1,8 @@
 """Proof by statistics that files have all rows of some row ids.
 
-A part of a file, the whole or a stripe, is dense if it has a single write id and bucket property,
-and as many rows as there are numbers from its lowest to its highest row id. A file of one INSERT is
-dense; so is each stripe that a compaction has copied.
+A part of a file is the whole file or a stripe. It is dense if it has a single write id and bucket
+property, and as many rows as there are numbers from its lowest to its highest row id. A file of one
+INSERT is dense, and so is each stripe that a compaction has copied.
 """
 
 from __future__ import annotations

@@ -166,8 +166,8 @@ def check_files(
 ) -> None:
     """Check that the files of directories are ACID files of rows.
 
-    The files of a directory are written by one job and have the same columns, so the first stands
-    for all.
+    The files of a directory are written by one job and have the same columns, so only the first is
+    checked.
 
     Raises:
         FormatError: a file has updates of ACID v1 (ACID_V1_EVENTS), or is no ACID file

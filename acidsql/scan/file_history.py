@@ -1,4 +1,4 @@
-"""History of a table that its files tell, where the metastore keeps none."""
+"""History of a table from its files, where the metastore keeps none."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class _File(NamedTuple):
 
 
 def _rows(reader: HistoryReader, table: Table, file: _File) -> int | None:
-    """Return the number of rows or events in a file; None if its tail does not tell it."""
+    """Return the number of rows or events in a file; None if its tail does not have it."""
     if table.file_format is not FileFormat.ORC or may_be_written(file.found.directory):
         return None
     return reader.tails.tail(file.path, file.version).rows

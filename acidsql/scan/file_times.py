@@ -1,4 +1,4 @@
-"""Versions at a time, told by the files of a table where the metastore knows no times."""
+"""Versions at a time, found by the files of a table where the metastore knows no times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_id_at(reader: HistoryReader, table: Table, moment: TimeMoment) -> int:
 
     Raises:
         AcidAnalysisError: VERSION_NOT_FOUND, the moment is in the future, or before the table;
-            HISTORY_NOT_AVAILABLE, a compaction has merged files that would tell.
+            HISTORY_NOT_AVAILABLE, a compaction has merged files that would show it.
     """
     name = table.full_name
     newest = reader.metastore.next_write_id(table.database, table.name) - 1
@@ -43,13 +43,15 @@ def write_id_at(reader: HistoryReader, table: Table, moment: TimeMoment) -> int:
         merged = range(max(entry.first_write_id, found + 1), min(entry.write_id + 1, first_later))
         if entry.operation == COMPACT and merged:
             why = f"a compaction has merged the files of write ids {merged[0]} to {merged[-1]}"
-            raise history_not_available(name, moment, f"{why}, which told their times", merged[-1])
+            raise history_not_available(
+                name, moment, f"{why}, which showed their times", merged[-1]
+            )
     return found
 
 
 def told_by_files(reader: HistoryReader, table: Table, moment: Moment) -> Moment:
-    """Return the version at a time, as files tell it, where the metastore knows no times; else the
-    same moment.
+    """Return the version at a time by the times of files, where the metastore knows no times; else
+    the same moment.
     """
     if not isinstance(moment, TimeMoment) or reader.metastore.capabilities.keeps_history:
         return moment

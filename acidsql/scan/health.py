@@ -48,7 +48,7 @@ def data_files(snapshot: TableSnapshot, partition: PartitionSnapshot) -> Iterato
 
 
 def measured(session: AcidSession, snapshot: TableSnapshot) -> list[Health]:
-    """Return the health of each partition, as far as its files tell it."""
+    """Return the health of each partition, with what its files show."""
     files = [list(data_files(snapshot, partition)) for partition in snapshot.partitions]
     flat = [file for own in files for file in own]
     is_orc = snapshot.table.file_format is FileFormat.ORC
@@ -60,7 +60,7 @@ def measured(session: AcidSession, snapshot: TableSnapshot) -> list[Health]:
 
 
 def _rows(session: AcidSession, file: DataFile, *, is_orc: bool) -> int | None:
-    """Return the number of rows or delete events in a file; None if its tail does not tell it.
+    """Return the number of rows or delete events in a file; None if its tail does not have it.
 
     An open file of a streaming client has no tail where its complete part ends.
     """

@@ -1,4 +1,4 @@
-"""Protocol of whoever reads versions and changes of tables, with Spark and without."""
+"""Protocol of readers of versions and changes of tables, with Spark and without."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from acidsql.storage.tails import TailCache
 
 
 class HistoryFiles(DeletableFiles, Protocol):
-    """Files of tables, whose times of modification tell when they were written."""
+    """Files of tables, with their times of modification, which show when they were written."""
 
     def local(self, path: str) -> Path | None:
         """Return the path on the local disk; None if it is not there."""
 
 
 class HistoryReader(Protocol):
-    """Whoever reads versions and changes: an ``AcidSession``, a reader without Spark."""
+    """Reader of versions and changes: an ``AcidSession``, a reader without Spark."""
 
     @property
     def metastore(self) -> Metastore:

@@ -46,5 +46,5 @@ def parted(
 def write_ids_of(data: DataDirectory) -> tuple[int, int]:
     """Return the lowest and highest write id that the rows of a directory can have."""
     is_delta = data.directory.kind is DirectoryKind.DELTA
-    # A base that was compacted from original files alone has write id 0, or less, and such rows.
+    # A base that was compacted from only original files has write id 0, or less, and such rows.
     return data.directory.min_write_id if is_delta else 0, max(data.directory.max_write_id, 0)

@@ -1,4 +1,4 @@
-"""Old rows of changes that no file has any more: a plan that tells changes fails for them."""
+"""Old rows of changes that no file has any more: a plan that reports changes fails for them."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def count_rows(
     directories: Sequence[DataDirectory],
     deletes: Deletes,
 ) -> int | None:
-    """Count the rows in some directories that are not deleted; return None if the tails do not
-    tell.
+    """Count the rows in some directories that are not deleted; return None if the tails are not
+    enough for that.
 
     Args:
         directories: all directories of the snapshot that have rows.
@@ -77,7 +77,7 @@ def has_rows_of_deletes(
     Args:
         session: the session.
         snapshot: that sees the rows.
-        inserts: places in which the rows may be.
+        inserts: places where the rows may be.
         changed: snapshot of the same partitions that sees the events in question.
         deletes: files with these events.
     """
@@ -129,8 +129,8 @@ def find_occupied(
         others: ordinals of the partitions that have rows without row ids.
 
     Returns:
-        Whether a partition has a row, by its ordinal; partitions whose tails do not tell are left
-        out.
+        Whether a partition has a row, by its ordinal; partitions whose tails do not show it are
+        left out.
     """
     events: Counter[int] = Counter()
     for file in deletes.files:

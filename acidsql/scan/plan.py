@@ -50,7 +50,7 @@ def scan(
 
     Args:
         session: the session.
-        record: says of which snapshot, and which rows are required: the plan may omit others, and
+        record: names the snapshot and the rows that are required: the plan may omit others, and
             the values of columns that are not required. What the plan does is noted in it.
         narrow: leaves out rows that are not wanted, for a scan of all rows.
 
@@ -93,7 +93,7 @@ def _scanned(
     is_counted = not record.reads_deletes and not record.shows_deleted
     counter = None
     if is_counted:
-        # A plan must not keep the session, which ends when nobody reaches it.
+        # A plan must not keep the session, which ends when no reference to it is left.
         counter = partial(_counted, weakref.ref(session), record, inserts, deletes)
     reading = Reading(deleted=shown, counter=counter)
     rows = row_relation(session, record, inserts, deletes, reading)
@@ -118,8 +118,8 @@ def _counted(
 
 
 def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int | None:
-    """Count the rows of a snapshot from the tails of its files; return None if these do not
-    tell.
+    """Count the rows of a snapshot from the tails of its files; return None if these are not enough
+    for that.
     """
     return _number_of_rows(session, snapshot, *places_of(session, snapshot))
 
@@ -229,7 +229,7 @@ def _events(
 ) -> DataFrame:
     """Build the insert events in some places that are not deleted.
 
-    Times are moments of the JVM's zone, in which the writer has local times.
+    Times are moments of the JVM's zone, because the writer has local times in that zone.
     """
     table = snapshot.table
     record, reading = ScanRecord(snapshot=snapshot), Reading(zone=session.jvm_time_zone)

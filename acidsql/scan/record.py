@@ -1,6 +1,6 @@
 """Record of a scan: what its plan reads, and how, noted while the plan is built.
 
-EXPLAIN and the metrics of a statement tell of it, so their numbers are those of the plan.
+EXPLAIN and the metrics of a statement show it, so their numbers are those of the plan.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class ScanRecord:
         deletes: delete events, None of an insert-only table.
         files: number of files with rows that Spark reads.
         bytes: their size.
-        counted_rows: number of rows, if the tails of the files tell it and Spark reads none.
-        known_partitions: number of partitions of which the tails tell whether they have rows, so
-            that Spark does not read them.
+        counted_rows: number of rows, if the tails of the files show it and Spark reads none.
+        known_partitions: number of partitions whose tails show whether they have rows, so that
+            Spark does not read them.
         for_pruning: whether it is run while the statement is planned, for values that prune
             partitions of another table.
         reads_deletes: whether the plan reads the delete events from their files each time that it

@@ -71,7 +71,7 @@ def row_relation(
         replace(
             reading,
             keeps_deletes=not record.reads_deletes,
-            # A plan must not keep the session, which ends when nobody reaches it.
+            # A plan must not keep the session, which ends when no reference to it is left.
             analyzed=partial(analyzed_columns, weakref.ref(session), snapshot.table),
         ),
         statistics=(max(1, round(size)), max(1, round(size * known.rows_per_byte))),

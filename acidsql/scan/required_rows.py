@@ -16,13 +16,13 @@ class RequiredRows:
 
     Attributes:
         partitions: values of the required partitions, None for all.
-        partition_conditions: by which they were chosen, in the form of ``conditions``; empty for
-            all.
+        partition_conditions: the conditions that chose them, in the form of ``conditions``; empty
+            for all.
         of_partitions: number of partitions among which they were chosen, None for all.
         conditions: alternatives (OR), each the conjuncts (AND) that required rows meet; empty for
             all rows.
         count_only: the number of rows is required, and none of their values.
-        distinct_partitions_only: the partition columns alone are required, and each combination of
+        distinct_partitions_only: only the partition columns are required, and each combination of
             their values once.
         columns: names of the columns that are required, in lower case, None if that is not known.
             A scan has all columns all the same; Spark reads those that are used.

@@ -73,7 +73,7 @@ class TableSnapshot:
         table: its definition.
         txns: transactions that are visible.
         write_ids: write ids that are visible.
-        partitions: those that were asked for.
+        partitions: those that were requested.
         listings: shared by all snapshots of the statement.
         version: the old version that it is of, None for now.
     """
@@ -373,7 +373,7 @@ def base_formats(
         try:
             formats[base.name] = str(json.loads(files.read(path))["dataFormat"])
         except (ValueError, KeyError, TypeError) as error:
-            # A TRUNCATE that power failure cut off leaves such a file, and nobody sees its base.
+            # A TRUNCATE that power failure cut off leaves such a file, whose base is not visible.
             alone = list(files.names(child(location, base.name))) == [METADATA_FILE]
             if write_ids.is_valid(base.max_write_id) or not alone:
                 raise FormatError(

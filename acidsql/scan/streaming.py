@@ -99,7 +99,7 @@ def _noted(files: ReadableFiles, path: str) -> int:
 
 def _check_length(files: ReadableFiles, path: str, length: int) -> None:
     """Check that a file has a number of bytes, by the last of them: the size that a file system
-    tells of an open file may be an old one.
+    reports for an open file may be an old one.
     """
     cause = None
     try:

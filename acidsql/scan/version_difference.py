@@ -218,7 +218,7 @@ def _without(keys: Callable[[], DataFrame], table: Table) -> Narrow:
     """Return what leaves out the rows of a scan that have one of some keys.
 
     Args:
-        keys: builds frames with ``EVENT_KEYS``, anew for each scan.
+        keys: builds a frame with ``EVENT_KEYS``. It is called for each scan.
         table: that is scanned.
     """
     names = metadata_columns(table)

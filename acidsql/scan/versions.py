@@ -1,7 +1,7 @@
 """Old versions of a table: held against cleaners, and checked for what is left of them.
 
 Obsolete directories of a version are there until a cleaner removes them after a compaction, an
-INSERT OVERWRITE or a TRUNCATE, each of which leaves a base. So a version has lost nothing as long
+INSERT OVERWRITE or a TRUNCATE. Each of these leaves a base. So a version has lost nothing as long
 as no base with later rows has been cleaned after.
 """
 
@@ -22,7 +22,7 @@ from acidsql.metastore.version_failures import history_not_available
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldVersion:
-    """Version of a table of which cleaners remove nothing that is still there.
+    """Version of a table that is protected from cleaners: what is still there stays.
 
     Attributes:
         moment: by which it was found.
@@ -64,7 +64,7 @@ def held_version(
 
 
 def with_columns_of(table: Table, version: TableVersion) -> Table:
-    """Return a table with the columns that it had at a version, as far as that is known."""
+    """Return a table with the columns that it had at a version, where that is known."""
     if version.columns is None:
         return table
     old = {now.name: then.name for now, then in zip(table.columns, version.columns, strict=False)}

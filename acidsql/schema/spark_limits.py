@@ -43,8 +43,8 @@ def why_not_written(row: StructType) -> str | None:
             )
         if has_dates_in_map_keys(field.dataType):
             return (
-                f"column {field.name!r} has a map with dates as keys, of which Spark's ORC writer "
-                "would lose all entries but one"
+                f"column {field.name!r} has a map with dates as keys: Spark's ORC writer would "
+                "lose all its entries but one"
             )
     return None
 

@@ -127,7 +127,7 @@ def connect_dangers(host: str, *, has_token: bool) -> Iterator[str]:
     if not is_loopback(host):
         yield (
             "no TLS: the token and rows go over the network as they are, and PySpark's client "
-            "sends a token to other machines by TLS alone: put a proxy that ends TLS before it"
+            "sends a token to other machines only by TLS: put a proxy that ends TLS before it"
         )
 
 

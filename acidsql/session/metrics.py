@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import DataFrame
 
 from acidsql.errors import AcidSqlError
-from acidsql.format.showing import html_table, short, told
+from acidsql.format.showing import changed_fields, html_table, short
 from acidsql.metastore.history import WriteCounts
 
 logger = logging.getLogger("acidsql.metrics")
@@ -98,7 +98,7 @@ class StatementMetrics:
         return short(self)
 
     def _repr_html_(self) -> str:
-        return html_table(told(self))
+        return html_table(changed_fields(self))
 
     def as_dict(self) -> dict[str, object]:
         """Return the metrics by their names."""

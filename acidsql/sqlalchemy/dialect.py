@@ -106,7 +106,7 @@ class AcidSqlDialect(Reflection):
             InvalidRequestError: always.
         """
         raise exc.InvalidRequestError(
-            "begin_nested: there are no savepoints; a statement that fails takes back itself alone"
+            "begin_nested: there are no savepoints; a statement that fails rolls back only itself"
         )
 
     def do_ping(self, dbapi_connection: Any) -> bool:

@@ -38,7 +38,7 @@ class WritableFiles(Protocol):
 
 
 class RowId(NamedTuple):
-    """Row id, compared in the order in which ACID files are sorted."""
+    """Row id. Row ids compare in the order of rows in ACID files."""
 
     write_id: int
     bucket: int

@@ -1,8 +1,8 @@
-"""Partitions of staged delete events, which a column of the events tells.
+"""Partitions of staged delete events, which a column of the events identifies.
 
 With a directory for each partition there would be as many files as partitions, each with a few
-numbers in it; creating a file takes longer than writing them. So the delete events of a task are in
-one file. When they are finished they are read back anyway, and told apart.
+numbers in it. Creating a file takes longer than writing them. So the delete events of a task are in
+one file. When they are finished they are read back anyway, and divided by partition.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BETWEEN = "\0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletePlaces:
-    """Partitions in which deleted rows may lie.
+    """Partitions that deleted rows may lie in.
 
     Attributes:
         partitions: their values as staging spells them; the position of a partition is its ordinal.

@@ -1,4 +1,4 @@
-"""Directories: the paths in them, and what a listing tells of their files."""
+"""Directories: the paths in them, and what a listing shows of their files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = [
 
 
 class FileVersion(NamedTuple):
-    """Size in bytes and time of modification, which tell a file from an earlier one of the same
-    path.
+    """Size in bytes and time of modification, which distinguish a file from an earlier one of the
+    same path.
     """
 
     size: int

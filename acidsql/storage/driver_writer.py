@@ -36,7 +36,7 @@ _KEY_BYTES, _VALUE_BYTES = 36, 24
 # Spark's row number has the number of the task above these bits.
 _NUMBER, _NUMBER_BITS = "__number", 33
 # Column with the directories of an event, and with its key if it deletes a row.
-_TOLD, _NUL = "__told", "\0"
+_TEXTS, _NUL = "__texts", "\0"
 # A row is taken to have no more bytes, as its average in a table.
 _ROW_BYTES = 16 * 1024
 
@@ -164,8 +164,8 @@ def stage_on_driver(
     old = old_part_columns(table)
     columns = event_sql(table, "0L", has_rows=bool(rows))
     # One text, because each value that is fetched is a call into the JVM.
-    told = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *old, *KEYS))
-    made = bridge.select(events, *columns, f"concat_ws(chr(0), {told}) AS {_TOLD}")
+    casts = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *old, *KEYS))
+    made = bridge.select(events, *columns, f"concat_ws(chr(0), {casts}) AS {_TEXTS}")
     with bridge.job_errors():
         found = bridge.local_rows(bridge.limit_per_task(made, most, len(table.columns)))
     if found is None or len(found) >= most:
@@ -178,9 +178,9 @@ def stage_on_driver(
     values = slice(1, 1 + len(old))
     old_values = slice(len(directories), len(directories) + len(old))
     for row in found:
-        told_of_row = bridge.text_of(row, len(columns)).split(_NUL)
-        name = told_of_row[0]
-        if len(told_of_row) != len(directories) + len(old) + len(KEYS):
+        texts = bridge.text_of(row, len(columns)).split(_NUL)
+        name = texts[0]
+        if len(texts) != len(directories) + len(old) + len(KEYS):
             raise WriteJobError(
                 "WRITE_JOB_FAILED",
                 "a partition value has the character NUL, which no directory has in its name: use "
@@ -188,14 +188,14 @@ def stage_on_driver(
             )
         if name in inserts:
             target = inserts[name].name
-            bucket = int(told_of_row[len(directories) - 1]) if table.num_buckets else 0
-            place = Place(target, tuple(told_of_row[values]))
+            bucket = int(texts[len(directories) - 1]) if table.num_buckets else 0
+            place = Place(target, tuple(texts[values]))
             files[place, bucket].append((numbers[target, bucket], row))
             numbers[target, bucket] += 1
         if not name.startswith("i"):
             deleting = f"d{name[1:]}" if name in inserts else name
-            place = Place(deleting, tuple(told_of_row[old_values]))
-            keys[place].append(RowId(*map(int, told_of_row[-len(KEYS) :])))
+            place = Place(deleting, tuple(texts[old_values]))
+            keys[place].append(RowId(*map(int, texts[-len(KEYS) :])))
     if files:
         row_columns, named = row_types(made.schema, table)
         zone = bridge.session_time_zone(events.sparkSession)

@@ -129,7 +129,8 @@ def finished_directories(
 def put_bucket_files(
     files: FileSystem, placed: Sequence[tuple[str, Sequence[StagedFile]]]
 ) -> list[list[UnwrittenFile]]:
-    """Give staged files their names in directories; on an object store, tell what is to be written.
+    """Give staged files their names in directories; on an object store, return what is to be
+    written.
 
     Args:
         files: the file system.
@@ -182,7 +183,7 @@ def with_versions(
 
 
 def write_at_place(files: FileSystem, target: str, unwritten: Sequence[UnwrittenFile]) -> None:
-    """Write files into a directory of an object store that nobody else writes to."""
+    """Write files into a directory of an object store that has no other writer."""
     write_files(files, [f._replace(name=child(target, f.name)) for f in unwritten])
 
 

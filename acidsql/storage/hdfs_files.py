@@ -108,7 +108,7 @@ class HdfsFiles:
         self.write(path, content)
 
     def append(self, path: str, content: bytes, offset: int, *, sync: bool = False) -> None:
-        """Append to a file that nobody else writes to. It is on the data nodes afterwards.
+        """Append to a file that has no other writer. The content is on the data nodes afterwards.
 
         Args:
             offset: of the end of the file.

@@ -1,4 +1,4 @@
-"""Files of the local disk alone, for programs without Spark; ``FileSystem`` has all others too."""
+"""Files of the local disk only, for programs without Spark; ``FileSystem`` has all others too."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files of object stores: what cannot be appended to, or is copied when it is renamed.
 
-A file is written at its place, with all that it holds, in a directory that nobody reads before the
-transaction commits. There are no directories: a path is one where files are below it.
+A file is written at its place, with its whole content, in a directory that no reader reads before
+the transaction commits. There are no directories: a path is one if there are files below it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def is_written_whole(
     """Return whether files of a store get their final name and their whole content when they are
     made, because it cannot append or its renames are copies.
 
-    A store says by itself whether it appends. No capability tells what a rename costs: its scheme
-    does. Azure alone tells it: an account without a hierarchical namespace has no ACLs, and its
-    directories are renamed file by file.
+    A store reports by itself whether it appends. What a rename costs is known only from its
+    scheme, except on Azure, where a capability shows it: an account without a hierarchical
+    namespace has no ACLs, and its directories are renamed file by file.
 
     Args:
         object_stores: schemes of stores whose renames are copies.
-        has_capability: tells whether the store has one of Hadoop's capabilities; asked if the
-            scheme is not enough.
+        has_capability: returns whether the store has one of Hadoop's capabilities. It is called if
+            the scheme is not enough.
     """
     if scheme in object_stores or not has_capability(APPEND):
         return True
@@ -132,7 +132,7 @@ class ObjectStoreFiles:
     def uploads_below(self, path: str) -> Sequence[bridge.s3.Upload]:
         """Return the uploads to a directory that were begun and not ended.
 
-        Only S3A tells of them.
+        Only S3A reports them.
         """
         if not self.is_object_store(path):
             return ()
@@ -208,8 +208,8 @@ class ObjectStoreFiles:
     def delete_objects(self, path: str) -> None:
         """Delete what a directory has now, and nothing that comes later.
 
-        What is newer than all that was there at first belongs to a table that was made in the place
-        of the deleted one, when another process had finished the same deletion.
+        Another process may have finished the same deletion, and a new table may have been made in
+        this place since. Files that are newer than all that was there at first belong to it.
         """
         found = self.list_trees([path])
         times = [version.modified for one in found.values() for version in one.files.values()]

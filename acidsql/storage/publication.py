@@ -1,8 +1,8 @@
 """Publication: how new directories get to their places, before the commit that makes them visible.
 
-Whoever writes directories that a commit is to show uses it: statements, compactions, completions of
-deletes and streaming batches. What it has put there is on the disk when the transaction commits,
-and is deleted if the transaction is rolled back.
+Everything that writes directories for a commit to show uses it: statements, compactions,
+completions of deletes and streaming batches. What it has put there is on the disk when the
+transaction commits, and is deleted if the transaction is rolled back.
 """
 
 from __future__ import annotations

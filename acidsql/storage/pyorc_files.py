@@ -1,7 +1,7 @@
 """ORC files as pyorc reads them.
 
-pyorc has the C++ library of ORC, which wrote no rows of ours, and shares no code with the parser
-of tails and with the reader of rows that statements use. It is an extra (``acidsql[files]``).
+pyorc has the C++ library of ORC. That library wrote no rows of ours, and shares no code with the
+parser of tails and the reader of rows that statements use. It is an extra (``acidsql[files]``).
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def open_by_pyorc(
         raise
     except (pyorc.ORCError, OSError, RuntimeError, ValueError) as error:
         # The message of pyorc ends with its name of the stream.
-        told = str(error).partition(" from <")[0] or type(error).__name__
+        reason = str(error).partition(" from <")[0] or type(error).__name__
         raise FormatError(
-            "FAILED_READ_FILE", f"{path} cannot be read by pyorc: {told}", {"path": path}
+            "FAILED_READ_FILE", f"{path} cannot be read by pyorc: {reason}", {"path": path}
         ) from error
 
 
 def count_events(files: ReadableFiles, path: str, size: int) -> int:
-    """Return the number of events in an ACID file, of each of which the operation is decoded.
+    """Return the number of events in an ACID file, and decode the operation of each.
 
     Args:
         files: the file system.

@@ -8,7 +8,7 @@ from typing import BinaryIO, cast
 
 
 def open_ranges(read: Callable[[int, int], bytes], size: int) -> BinaryIO:
-    """Open a file of which only the parts that are read are fetched.
+    """Open a file so that only the parts that are read are fetched.
 
     Args:
         read: reads bytes of the file: the offset of the first one, and their number.

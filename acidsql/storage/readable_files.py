@@ -9,7 +9,7 @@ from acidsql.storage.directory import Listing
 
 
 class ObjectTrees(Protocol):
-    """Object store, of which one request lists many directories."""
+    """Object store that lists many directories at one request."""
 
     def list_trees(self, paths: Collection[str]) -> Mapping[str, Listing]:
         """List directories and all directories below them, by their paths."""

@@ -74,7 +74,7 @@ class Reading:
         deleted: what becomes of rows that the delete files name.
         keeps_deletes: whether executors may keep delete events for other tasks.
         counter: see ``bridge.AcidTable``.
-        zone: in which the local times of the files are moments; None for that of the session.
+        zone: time zone of the local times in the files; None for that of the session.
         analyzed: see ``bridge.AcidTable``.
     """
 
@@ -100,15 +100,15 @@ def file_relation(
     Args:
         spark: the session.
         table: whose columns the files have.
-        partitions: values of each, of which the ordinals of the files are indexes.
+        partitions: values of each; the ordinals of the files are indexes of this sequence.
         files: those that are read.
         reading: how.
         zone: of the session.
         statistics: bytes and rows for Spark's optimiser; -1 for a number of rows that is not known.
 
     Returns:
-        The relation, with the columns of the table, then those of its partitions, and with
-        ``metadata_columns``; and the Java object that a plan refers to for as long as it can run.
+        The relation, and the Java object that a plan refers to for as long as it can run. The
+        relation has the columns of the table, those of its partitions, and ``metadata_columns``.
     """
     values = _partition_texts(partitions)
     keeps_deletes, zone = reading.keeps_deletes, reading.zone or zone
@@ -138,7 +138,7 @@ def file_relation(
 
 
 def event_file(listing: Listing, name: str, ordinal: int) -> DataFile:
-    """Return a file of a directory, of which all events are read and no column of the table."""
+    """Return a file of a directory, to read all its events and no column of the table."""
     return DataFile(
         kind=FileKind.EVENTS,
         path=child(listing.path, name),
@@ -148,7 +148,7 @@ def event_file(listing: Listing, name: str, ordinal: int) -> DataFile:
     )
 
 
-# Metadata of a column with TIMESTAMPs of which files have the instant (``ReadPlan.INSTANTS``).
+# Metadata of a column whose TIMESTAMPs are instants in the files (``ReadPlan.INSTANTS``).
 _INSTANTS = {"acidsql.instants": "true"}
 
 

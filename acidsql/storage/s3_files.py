@@ -122,7 +122,7 @@ class S3Files:
         """Do nothing: a directory is there if files are below it."""
 
     def move(self, source: str, target: str) -> bool:
-        """Refuse: a rename would be a copy, of which half may be seen."""
+        """Refuse: a rename would be a copy, and readers could see half of it."""
         raise io.UnsupportedOperation(f"{source} cannot be renamed to {target} on S3")
 
     def delete(self, path: str) -> None:

@@ -1,6 +1,6 @@
-"""Parts of files that the tasks of a scan read, and the bytes that tell the reader of them.
+"""Parts of files that the tasks of a scan read, and the bytes that describe them to the reader.
 
-Its class ``Splits`` decodes them.
+The reader's class ``Splits`` decodes them.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _cut(files: Sequence[DataFile], size: int) -> Iterator[Part]:
 
 @dataclass(slots=True)
 class _Numbers(Generic[_T]):
-    """Numbers of things that several parts share, in the order in which they were first met."""
+    """Numbers of things that several parts share, in the order of their first use."""
 
     known: dict[_T, int] = field(default_factory=dict)
 

@@ -1,11 +1,11 @@
 """Staging: a Spark job writes events into bucket files of a directory that readers ignore.
 
 Events are rows of the first five columns of an ACID file, then the table's columns as
-``__field_0``, …, and what tells the file of an event:
+``__field_0``, …, and what determines the file of an event:
 
 - ``__target``: its destination: ``i<statement id>`` for rows, ``d<statement id>`` for the row ids
-  of deleted rows, ``u<statement id>`` for updates, which are both, ``m`` for row ids that only take
-  part in MERGE's cardinality check;
+  of deleted rows, ``u<statement id>`` for updates, which are both. Row ids that only take part in
+  MERGE's cardinality check have ``m``;
 - ``__part_0``, …: the values of the partition columns of a row as text, in Hive's form, never null;
 - ``__old_0``, …: those of the row that the row id is of;
 - ``__bucket``, if the table is bucketed: the bucket of a row, 0 of other events.
@@ -126,8 +126,8 @@ def old_part_columns(table: Table) -> list[str]:
 
 
 def directory_columns(table: Table) -> list[str]:
-    """Return the columns that tell the file of a row, but for the target: the outermost directory
-    first.
+    """Return the columns other than the target that determine the file of a row: the outermost
+    directory first.
     """
     buckets = [BUCKET_COLUMN] if table.num_buckets else []
     return [*part_columns(table), *buckets]

@@ -19,11 +19,11 @@ _MANIFESTS = "manifests"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedFile:
-    """Bucket file of a statement, whole but for its place.
+    """Bucket file of a statement that is not at its place yet.
 
     Attributes:
         target: name of its target (``staging.Target``).
-        values: of its partition, as text; () for delete events, which are not told apart by it.
+        values: of its partition, as text; () for delete events, whose files are of all partitions.
         bucket: number of its bucket.
         rows: number of its rows.
         deletes: number of its delete events.

@@ -1,8 +1,9 @@
 """Synchronisation: what a transaction wrote is on the disk before the transaction commits.
 
 A file of the local disk that was written and closed, or renamed, is in the memory of the operating
-system at first. The driver syncs files whoever wrote them: Spark's tasks work on the same machine
-if they write to a local disk. Other file systems keep what was closed; Hive asks no more of them.
+system at first. The driver also syncs the files that Spark's tasks wrote: they run on the same
+machine if they write to a local disk. Other file systems keep what was closed. Hive requires no
+more of them.
 """
 
 from __future__ import annotations
@@ -54,12 +55,11 @@ class Disk(Protocol):
 
 
 def sync(files: Disk, trees: Sequence[str] = (), directories: Sequence[str] = ()) -> None:
-    """Sync files and directories of the local disk, many at a time, which costs little more than
-    one.
+    """Sync files and directories of the local disk; many at a time cost little more than one.
 
     Args:
         trees: files, and directories with all that is in them.
-        directories: directories of which only the names are synced.
+        directories: directories where only the names in them are synced.
 
     Raises:
         FormatError: SYNC_FAILED. What was written since the last sync may be lost then, whether or

@@ -95,7 +95,7 @@ class TailCache:
 
 
 class TailSource(Protocol):
-    """Whoever reads the tails of files: an ``AcidSession``, a reader without Spark."""
+    """Source of the tails of files: an ``AcidSession``, a reader without Spark."""
 
     @property
     def tails(self) -> TailCache:

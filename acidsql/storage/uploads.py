@@ -1,4 +1,4 @@
-"""Uploads to object stores that a client began and, killed, never ended: nobody sees their parts,
+"""Uploads to object stores that a client began and, killed, never ended: their parts are invisible,
 and the store keeps them.
 """
 
@@ -14,7 +14,7 @@ from acidsql.storage.object_store import ObjectStoreFiles
 
 
 def is_dead(path: str, open_txns: Collection[int], open_write_ids: Collection[int]) -> bool:
-    """Return whether no open transaction writes a file; False of a file that is nobody's.
+    """Return whether no open transaction writes a file; False of a file without a transaction.
 
     Args:
         path: of the file, relative to the directory of its table.

@@ -19,7 +19,7 @@ def weighted_groups(
     Args:
         pieces: the pieces.
         weight: returns the weight of a piece.
-        most: weight of a group, unless it has one piece alone.
+        most: weight of a group, unless it has only one piece.
         longest: number of pieces of a group at most; None if there is no such limit.
 
     >>> list(weighted_groups([2, 2, 2, 9], int, 4))

@@ -1,6 +1,6 @@
 """Builder of the statements' dataclasses from the grammar's parse trees.
 
-A rule of the grammar has the name of the dataclass or of the field that it fills, so this module
+A rule of the grammar has the name of the dataclass or of the field that it fills. So this module
 names only those rules whose value is not simply their content.
 """
 

@@ -150,8 +150,8 @@ def checked_isolation(session: AcidSession) -> Isolation:
     if asked is Isolation.SERIALIZABLE and not session.metastore.capabilities.compares_rows:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.SERIALIZABLE",
-            "spark.acidsql.isolation is serializable, and a Hive Metastore does not tell at a "
-            "commit what others have changed: set it to snapshot",
+            "spark.acidsql.isolation is serializable, and a Hive Metastore does not report at "
+            "a commit what others have changed: set it to snapshot",
         )
     return asked
 

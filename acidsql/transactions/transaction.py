@@ -306,7 +306,7 @@ def lost_to(opened: Transaction, error: BaseException) -> TransactionStateError 
     except TransactionStateError as found:
         return found
     except MetastoreError:
-        logger.warning("txn %s: the metastore does not tell its state", opened.txn_id)
+        logger.warning("txn %s: the metastore does not report its state", opened.txn_id)
     return None
 
 

@@ -34,6 +34,7 @@ def test_the_documents_have_no_hits(capsys: pytest.CaptureFixture[str]) -> None:
         ("rows that were asked for", "asked for"),
         ("as far as it goes", "as far as"),
         ("It is a matter of taste", "a matter of"),
+        ("``a `b` `` tells `c`", "tells"),
     ],
 )
 def test_word_is_found(text: str, word: str) -> None:
@@ -45,6 +46,7 @@ def test_word_is_found(text: str, word: str) -> None:
     [
         "It is left alone",
         "`nobody`, and [a link](whoever.md)",
+        "``tell `alone` ``, and `anew`",
         "```sql\nSELECT anew;\n```",
         "    nobody $ tell",
         "<!-- told -->",

@@ -451,7 +451,7 @@ def test_metadata_are_written_anew(lab: Lab, table: str, name: str) -> None:
     (row,) = lab.frame(f"CHECK TABLE {table} REPAIR").collect()
     (aside,) = (lab.root(table) / "_acidsql_aside").iterdir()
     assert row.repaired
-    assert row.repair == f"written anew; the old file is file:{aside}/{ADDED}/{FILE}"
+    assert row.repair == f"rewritten; the old file is file:{aside}/{ADDED}/{FILE}"
     assert found(lab, table, "FULL") == []
     assert lab.rows(table, "*, row__id") == rows
     assert (aside / ADDED / FILE).read_bytes() == old

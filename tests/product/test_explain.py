@@ -89,7 +89,7 @@ def test_what_a_query_reads_and_what_is_hidden_from_it(lab: Lab, table: str) -> 
     }
     assert one(lines, "Search argument") == "(id IN (3, 5))"
     assert one(lines, "Delete events") == "1 in 1 file, applied as the rows are read"
-    assert one(lines, "Rows") == "2, of which up to 1 are deleted"
+    assert one(lines, "Rows") == "2, up to 1 of them deleted"
     assert one(lines, "Data").endswith("in 2 files")
     assert no_trace(lab) == before
 

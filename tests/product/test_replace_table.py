@@ -280,7 +280,7 @@ def test_what_alter_table_refuses_tells_the_statement_that_does_it(
     t = lab.create("n INT, v STRING, id INT", partitioned="p INT", values="(10, 'a', 1, 5)")
     with pytest.raises(AcidAnalysisError) as caught:
         lab.sql(f"ALTER TABLE {t} {alteration}")
-    text = str(caught.value).partition("write the rows anew: ")[2].partition(" SQLSTATE")[0]
+    text = str(caught.value).partition("rewrite the rows: ")[2].partition(" SQLSTATE")[0]
     lab.sql(text)
     assert columns(lab, t) == expected
     assert len(lab.rows(t)) == 1

@@ -298,7 +298,7 @@ def test_dangerous_statements_are_asked_about(
     assert alone.run_batch("\nDELETE FROM a", source="x.sql") is Ending.FAILED
     assert capsys.readouterr().err == (
         "x.sql:2: error: not run: DELETE without WHERE removes every row of the table, "
-        "and nobody can be asked\n"
+        "and no user can be asked\n"
     )
     assert len(ran) == 2
 

@@ -33,10 +33,10 @@ from acidsql.metastore.embedded.transactions import (
 )
 from acidsql.metastore.model import LockState, TxnState, TxnType
 
-# Causes after which the client writes nothing any more: it ended the transaction itself. A client
-# that timed out, whose transaction somebody else aborted or whose table was dropped may still move
-# a directory to its place, and so may the JVM of a process that has ended. Its write id must never
-# count as committed.
+# Causes after which the client writes nothing any more: it ended the transaction itself. Other
+# clients may still move a directory to its place: one that timed out, one whose transaction was
+# aborted by another process, one whose table was dropped. So may the JVM of a process that has
+# ended. Their write ids must never count as committed.
 _CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
 
 

@@ -56,9 +56,9 @@ def request(
 ) -> Compaction:
     """Add a compaction to the queue (``Metastore.request_compaction``).
 
-    A refused request is not kept; the result has the id of the existing entry because of which it
-    was refused. An entry that waits for the cleaner is a reason to refuse if nothing was written
-    since, and its compaction did at least what is requested. (CompactFunction also refuses a major
+    A refused request is not kept. The result then has the id of the existing entry that is the
+    reason. An entry that waits for the cleaner is a reason to refuse if nothing was written since,
+    and its compaction did at least what is requested. (CompactFunction also refuses a major
     compaction after a minor one.)
     """
     table_id = catalog.table_id(connection, database, table)

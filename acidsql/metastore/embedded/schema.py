@@ -161,8 +161,8 @@ _VERSION_3 = (
     UPDATE write_ids SET outcome = 'committed'
     WHERE NOT EXISTS (SELECT 1 FROM txns WHERE txns.txn_id = write_ids.txn_id)
     """,
-    # File operations that the outcome of a transaction decides on, and tables that nobody else sees
-    # before their transaction commits.
+    # File operations that the outcome of a transaction decides on, and tables that are invisible to
+    # other transactions before their own commits.
     f"""
     CREATE TABLE file_operations (
         operation_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -297,7 +297,7 @@ _VERSION_7 = (
         PRIMARY KEY (table_id, partition_name)
     ) {_STRICT_WITHOUT_ROWID}
     """,
-    # 0: directories may have been removed of which cleaned_history knows nothing, by acidsql up to
+    # 0: directories that cleaned_history does not know may have been removed, by acidsql up to
     # version 6 or by others that write to them.
     "ALTER TABLE tables ADD COLUMN cleaning_is_recorded INTEGER NOT NULL DEFAULT 0",
     # Transactions that read old versions, and the write id of the highest base that they may need.
@@ -343,7 +343,7 @@ _VERSION_11 = (
         name TEXT NOT NULL,
         version INTEGER NOT NULL,         -- write id
         commit_number INTEGER NOT NULL,   -- of the last commit that the version has
-        committed REAL,                   -- time of the version; NULL: nobody knows
+        committed REAL,                   -- time of the version; NULL: not known
         write_ids TEXT NOT NULL,          -- of the version, as Hive writes valid write ids
         created REAL NOT NULL,
         expires REAL,                     -- NULL: never

@@ -258,7 +258,7 @@ def _at_number(writes: _Writes, moment: Moment, number: int) -> TableVersion:
         raise history_not_available(
             writes.name,
             moment,
-            "others have written to its directories, and nobody knows when; name a version",
+            "others have written to its directories at unknown times; name a version",
             None,
         )
     row = writes.connection.execute(

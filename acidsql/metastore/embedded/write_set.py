@@ -176,8 +176,8 @@ def _clashes(connection: sqlite3.Connection, txn_id: int) -> list[sqlite3.Row]:
     in the same partition, in the order of their commits.
 
     ``by_rows`` is 1 if delete events name the rows of both. Objects on which the transaction holds
-    an EXCLUSIVE lock are exempt: nobody changed them since it was granted, and the transaction has
-    seen what was committed before.
+    an EXCLUSIVE lock are exempt: they were not changed since it was granted, and the transaction
+    has seen what was committed before.
     """
     changes = (Operation.UPDATE.value, Operation.DELETE.value)
     return connection.execute(

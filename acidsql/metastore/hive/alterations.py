@@ -57,8 +57,10 @@ def alter_table(server: Server, existing: Any, table: Table, before: Table | Non
     check_table(table)
     of_view = table.table_type is TableType.VIEW
     altered = to_hive(table, existing)
-    anew = not server.is_hive4 and altered.sd.cols != existing.sd.cols
-    changed = None if of_view else constraints.changes(server, table, anew=anew, before=before)
+    recreate = not server.is_hive4 and altered.sd.cols != existing.sd.cols
+    changed = (
+        None if of_view else constraints.changes(server, table, recreate=recreate, before=before)
+    )
     if changed is not None:
         constraints.drop(server, table, changed.dropped)
     send_altered(server, existing, altered)
@@ -78,7 +80,7 @@ def replace_table(server: Server, existing: Any, before: Table, after: Table) ->
         alter_table(server, existing, after, before)
     except (AcidAnalysisError, WriteConflictError):
         if before.table_type is not TableType.VIEW:
-            changed = constraints.changes(server, before, anew=False, before=after)
+            changed = constraints.changes(server, before, recreate=False, before=after)
             constraints.drop(server, before, changed.dropped)
             constraints.add(server, changed)
         raise

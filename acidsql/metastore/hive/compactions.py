@@ -224,7 +224,7 @@ def take_next(
         return None
     taken.add(found)
     if compaction_id not in (None, found.id):
-        failed(server, taken, found.id, f"{worker} asked for compaction {compaction_id}")
+        failed(server, taken, found.id, f"{worker} requested compaction {compaction_id}")
         return None
     order = _ORDER_BY.sub("", found.orderByClause or "") or None
     return replace(_find(server, found.id), order_by=order, buckets=found.numberOfBuckets or None)

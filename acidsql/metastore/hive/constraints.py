@@ -71,20 +71,22 @@ class Changes:
     others: Structures
 
 
-def changes(server: Server, table: Table, *, anew: bool, before: Table | None = None) -> Changes:
+def changes(
+    server: Server, table: Table, *, recreate: bool, before: Table | None = None
+) -> Changes:
     """Return the changes of constraints that the new definition of a table requires.
 
     Args:
         before: its definition, if it is known: CHECK constraints and keys that it does not have
             were made by somebody else since, and stay.
-        anew: True if all constraints are dropped and added again: the table's columns change, and
-            the server is Hive 3.1, which then forgets the columns of its constraints.
+        recreate: True if all constraints are dropped and added again: the table's columns change,
+            and the server is Hive 3.1, which then forgets the columns of its constraints.
     """
     found = _fetched(server, lowered(table.database), lowered(table.name))
     not_null, defaults, others = found.not_null, found.defaults, from_structures(found.others)
     wanted = _wanted(table)
     kept: set[str] = set()
-    if not anew:
+    if not recreate:
         kept |= {c.nn_name for c in not_null if c.enable_cstr and c.column_name in wanted.not_null}
         kept |= {
             c.dc_name
@@ -96,7 +98,7 @@ def changes(server: Server, table: Table, *, anew: bool, before: Table | None = 
     given = {c.name for c in wanted.others}
     gone = {c.name for c in (others if before is None else before.constraints)} - given
     target = (*(c for c in others if c.name not in gone | given), *wanted.others)
-    same_others = () if anew else tuple(c for c in target if c in others)
+    same_others = () if recreate else tuple(c for c in target if c in others)
     kept |= {c.name for c in same_others}
     names = [c.nn_name for c in not_null] + [c.dc_name for c in defaults]
     names += [c.name for c in others]

@@ -1,9 +1,9 @@
 """Offsets of streams in the Hive Metastore: how far each was read into a table.
 
 Hive 4 can set a parameter of a table in the step that commits a transaction
-(``CommitTxnKeyValue``, ``TxnHandler``). Each stream has a table of its own for it, which is
-empty and which nobody alters: whoever alters a table sends all its parameters back as it has read
-them, and would put an offset back that was committed in the meantime.
+(``CommitTxnKeyValue``, ``TxnHandler``). Each stream has a table of its own for it, which is empty
+and never altered: a client that alters a table sends all its parameters back as it has read them,
+and would put an offset back that was committed in the meantime.
 """
 
 from __future__ import annotations

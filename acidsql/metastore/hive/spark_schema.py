@@ -3,11 +3,11 @@ Spark knows.
 
 Hive's own columns are in lower case. Spark keeps its schema, with the names as they were written,
 beside them (``HiveExternalCatalog``: ``spark.sql.sources.schema``, in parts if it is long). The
-properties here are the same, for three reasons: Spark shows the names of our tables as we do, so do
-programs that look there, and the names of a table that Spark made are known when it becomes
+properties here are the same, for three reasons. Spark shows the names of our tables as we do. So do
+programs that look there. The names of a table that Spark made are known when it becomes
 transactional. Hive keeps properties that it does not know.
 
-Whoever changes the columns by Hive leaves the properties as they are. Spark then forgets them as a
+A change of the columns by Hive leaves the properties as they are. Spark then forgets them as a
 whole (``restoreHiveSerdeTable``). Here each column is looked up by its name in lower case, and one
 that is not among them has Hive's name. A TIMESTAMP of Hive is a TIMESTAMP_NTZ if it is one there. A
 table whose names are in lower case, and that has no TIMESTAMP_NTZ, has no such property.

@@ -31,7 +31,7 @@ def find(server: Server, database: str, table: str, moment: Moment) -> TableVers
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.TIME_TRAVEL",
             f"{database}.{table} cannot be read as of {moment}, because a Hive Metastore does not "
-            f"tell {what} of commits: name a version, which is a write id",
+            f"report {what} of commits: name a version, which is a write id",
         )
     txns = transactions.valid_txns(server, None)
     seen = transactions.valid_write_ids(server, database, table, txns)
@@ -63,8 +63,8 @@ def version_of(seen: ValidWriteIdList, moment: WriteIdMoment | BeforeWriteMoment
         why = "it is not committed yet"
         if is_open[0] < write_id:
             why = (
-                f"write id {is_open[0]} below it is still open, and a Hive Metastore does not tell "
-                "which of two commits was first"
+                f"write id {is_open[0]} below it is still open, and a Hive Metastore does not "
+                "report which of two commits was first"
             )
     else:
         highest = write_id - 1 if is_before else write_id
