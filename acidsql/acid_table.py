@@ -332,7 +332,7 @@ class AcidTable:
         >>> added = pets.addConstraint("positive", F.col("id") > 0)
         >>> try:
         ...     pets.update("id = 1", set={"id": "-1"})
-        ... except acidsql.AcidAnalysisError as error:
+        ... except acidsql.AcidSqlError as error:
         ...     error.getCondition()
         'CHECK_CONSTRAINT_VIOLATION'
         """

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.repl import main as command
+from acidsql.repl import spark_options
 from acidsql.repl.config import config_text, read_config
 from acidsql.repl.session import session_options
 from acidsql.repl.shell import Settings
@@ -181,7 +182,7 @@ def test_statements_in_the_session_of_the_tests(
     empty: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped: list[SparkSession] = []
-    monkeypatch.setattr(command, "start_session", lambda **_: empty)
+    monkeypatch.setattr(spark_options, "start_session", lambda **_: empty)
     monkeypatch.setattr(SparkSession, "stop", lambda session: stopped.extend([session]))
     acidsql.sql(empty, "CREATE DATABASE of_the_command")
     acidsql.sql(empty, "USE of_the_command")
@@ -196,7 +197,7 @@ def test_statements_in_the_session_of_the_tests(
 @pytest.mark.spark
 def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check all tables, then some: the exit code tells whether there are problems."""
-    monkeypatch.setattr(command, "start_session", lambda **_: empty)
+    monkeypatch.setattr(spark_options, "start_session", lambda **_: empty)
     monkeypatch.setattr(SparkSession, "stop", lambda _: None)
     for name in ("well", "ill"):
         acidsql.sql(

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.repl import main as command
+from acidsql.repl import spark_options
 from acidsql.repl.copy_options import size
 
 
@@ -39,7 +40,7 @@ def test_options_that_are_missing(arguments: list[str]) -> None:
 def test_commands_copy_and_compare(
     empty: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(command, "start_session", lambda **_: empty)
+    monkeypatch.setattr(spark_options, "start_session", lambda **_: empty)
     monkeypatch.setattr(SparkSession, "stop", lambda _: None)
     (tmp_path / "in.csv").write_text("id;p\n1;a\n2;b\n")
     source = f"csv:{tmp_path / 'in.csv'}"
