@@ -16,7 +16,7 @@ from acidsql.format.names import STAGING_PREFIX
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.planning.statement import StatementSnapshot
-from acidsql.storage import delete_files
+from acidsql.storage import delete_files, finalize
 from acidsql.storage.filesystem import FileSystem
 from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import Transaction
@@ -87,7 +87,7 @@ def into_the_table(_files: FileSystem, _source: str, target: str) -> bool:
 STEPS: dict[str, tuple[object, str, Callable[[], Callable[..., bool]]]] = {
     "planning": (StatementSnapshot, "snapshot", lambda: lambda *_: True),
     "staging": (events, "finalize", lambda: lambda *_: True),
-    "naming": (rewriting, "put_bucket_files", lambda: lambda *_: True),
+    "naming": (finalize, "put_bucket_files", lambda: lambda *_: True),
     "first rename": (FileSystem, "rename", lambda: on_call(1, into_the_table)),
     "second rename": (FileSystem, "rename", lambda: on_call(2, into_the_table)),
     "adding partitions": (EmbeddedMetastore, "prepare_commit", lambda: lambda *_: True),
@@ -97,8 +97,8 @@ APPLICABLE = [
     (statement, step)
     for statement in STATEMENTS
     for step in STEPS
-    # A DELETE stamps nothing on the driver's path, and an INSERT of values reads no table.
-    if (statement, step) not in (("delete", "stamping"), ("insert", "planning"))
+    # An INSERT of values reads no table.
+    if (statement, step) != ("insert", "planning")
 ]
 
 
@@ -291,7 +291,7 @@ def test_a_failed_compaction_leaves_everything_as_it_was(
     before = lab.state(t)
     owner, name, when = COMPACTION_STEPS[step]
     with monkeypatch.context() as patch:
-        if step in ("writing", "stamping"):
+        if step in ("writing", "naming"):
             for copying in ("copy_base", "copy_deltas", "merge_few_deletes"):
                 patch.setattr(merging, copying, lambda *_, **__: False)
         raised = failing(patch, owner, name, when=when())
