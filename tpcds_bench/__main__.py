@@ -198,7 +198,7 @@ def durability_command(settings: Settings, scale: float, rounds: int, only: Sequ
 @only_option
 @click.pass_obj
 def compaction_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure compactions beside writing flat ORC anew."""
+    """Measure compactions beside rewriting flat ORC."""
     suite = partial(upkeep.compaction, rounds=rounds, only=only)
     settings.run("compaction", scale, suite, upkeep.compaction_sections)
     return True

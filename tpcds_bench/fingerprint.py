@@ -30,7 +30,7 @@ _DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Measure of a column in which two engines differ.
+    """Measure of a column where two engines differ.
 
     Args:
         column: column name, or :data:`ROW`.

@@ -59,7 +59,7 @@ class Statement:
     """Statement that is measured.
 
     Attributes:
-        of_acid: whether Spark alone cannot run it.
+        of_acid: whether Spark without acidsql cannot run it.
     """
 
     text: str

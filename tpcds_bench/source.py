@@ -1,6 +1,6 @@
 """Suite ``source``: ``format("acidsql")`` beside ``acidsql.table`` and ``INSERT INTO``.
 
-A session makes the table: rows of ``store_sales``, of which one in a hundred is updated.
+A session makes the table: rows of ``store_sales``, one in a hundred of them updated.
 """
 
 from __future__ import annotations
