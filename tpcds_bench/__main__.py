@@ -107,7 +107,7 @@ def queries_command(settings: Settings, scale: float, only: Sequence[int], round
     "--threshold",
     default="10MB",
     show_default=True,
-    help="Broadcast threshold; a tenth of it stands for data of ten times the size.",
+    help="Broadcast threshold; a tenth of it is like data of ten times the size.",
 )
 @click.pass_obj
 def joins_command(settings: Settings, scale: float, only: Sequence[int], threshold: str) -> bool:

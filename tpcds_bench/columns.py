@@ -90,8 +90,8 @@ def sections(columns: int, results: Sequence[Result]) -> tuple[Section, ...]:
         Section(
             title=f"{columns:,} columns",
             text=(
-                "Statements on one row, beside Spark on flat ORC; for a change it writes the table "
-                "anew. Ratios are medians of rounds, the other columns seconds of the last one."
+                "Statements on one row, beside Spark on flat ORC; for a change it rewrites the "
+                "table. Ratios are medians of rounds, the other columns seconds of the last one."
             ),
             headers=("statement", "acidsql", "flat ORC", "ratio", "processor ratio"),
             rows=[

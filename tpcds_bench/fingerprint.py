@@ -16,7 +16,7 @@ from typing import Any
 from tpcds_bench.data import Column
 
 ROW = "(row)"
-"""Name of the pseudo-column that stands for whole rows."""
+"""Name of the pseudo-column of whole rows."""
 
 Dialect = Callable[[str], str]
 """Turns the SQL of a text into the SQL of its 60-bit hash as a number."""

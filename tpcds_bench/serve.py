@@ -285,8 +285,8 @@ def sections(costs: Sequence[Cost]) -> list[Section]:
     return [
         Section(
             title="Statements by a server",
-            text=f"Medians in milliseconds; tables of {_ROWS:,} rows. Spark alone cannot run what "
-            "is about ACID tables.",
+            text=f"Medians in milliseconds; tables of {_ROWS:,} rows. Spark by itself cannot "
+            "run what is about ACID tables.",
             headers=("statement", *ways, "of Spark's server", "of acidsql.sql"),
             rows=rows,
         )

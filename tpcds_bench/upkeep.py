@@ -59,7 +59,7 @@ def compaction(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[
             goal=goal,
             subject=Contender(prepare=prepare, run=compact),
             yardstick=writing(stage.work, flat),
-            against="writing the flat table anew with PySpark",
+            against="rewriting the flat table with PySpark",
         )
 
     return cases.measure(spark, [case(name) for name in _COMPACTIONS], rounds=rounds, only=only)

@@ -320,7 +320,7 @@ def _outcomes(history: History, failures: AbstractSet[str]) -> Iterator[Violatio
             )
     for txn_id in sorted(committed - known):
         yield Violation(
-            rule=Rule.OUTCOME, text=f"transaction {txn_id} committed and nobody made it"
+            rule=Rule.OUTCOME, text=f"transaction {txn_id} committed and no writer made it"
         )
 
 
