@@ -450,8 +450,8 @@ def run_cleaner(spark: SparkSession) -> list[int]:
     """Remove the directories that compactions made obsolete and that no open transaction may read.
 
     ``ALTER TABLE … COMPACT`` does it as well. A Hive Metastore has a cleaner of its own, unless
-    ``hive.compactor.cleaner.on`` is false, and leaves to this one the staging of writers that were
-    killed, in the tables that ``SHOW COMPACTIONS`` lists.
+    ``hive.compactor.cleaner.on`` is false. It leaves the staging of killed writers to this one, in
+    the tables that ``SHOW COMPACTIONS`` lists.
 
     Returns:
         The ids of the compactions whose obsolete directories were removed; they are ``succeeded``

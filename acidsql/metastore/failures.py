@@ -114,8 +114,8 @@ def table_exists(database: str, name: str) -> AcidAnalysisError:
 
 
 def table_replaced(table: Table) -> TableReplacedError:
-    """Return the error for a table that was replaced by one with other columns or another layout
-    since a statement, or the transaction that it belongs to, has begun (TABLE_REPLACED).
+    """Return the error for a table that was replaced since a statement or its transaction began, by
+    one with other columns or another layout (TABLE_REPLACED).
     """
     return TableReplacedError(
         "TABLE_REPLACED",
