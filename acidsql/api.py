@@ -431,7 +431,7 @@ def maintenance(
     Args:
         spark: the session.
         database: the only one whose tables are looked at and cleaned.
-        pool: of whose compactions this is the worker; by default of those of no pool.
+        pool: whose compactions are done; by default those of no pool.
         max_bytes: the largest compaction that is done; by default there is no limit.
 
     Returns:

@@ -254,7 +254,7 @@ def write_conflict(
 def stream_offset_changed(
     stream: str, expected: int | None, found: int | None
 ) -> TransactionStateError:
-    """Return the error for a stream that somebody else has read on (STREAM_OFFSET_CHANGED)."""
+    """Return the error for a stream that another client has read on (STREAM_OFFSET_CHANGED)."""
     return TransactionStateError(
         "STREAM_OFFSET_CHANGED",
         f"the offset of stream {stream!r} is {found}, and this client went on from {expected}: "

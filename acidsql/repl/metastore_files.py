@@ -201,7 +201,7 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open a metastore's file, which may be missing, and keep everybody else out of it."""
+    """Open a metastore's file, which may be missing, and keep all other processes out of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
         try:
