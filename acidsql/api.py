@@ -431,7 +431,7 @@ def maintenance(
     Args:
         spark: the session.
         database: the only one whose tables are looked at and cleaned.
-        pool: of whose compactions this is the worker; by default of those of no pool.
+        pool: whose compactions are done; by default those of no pool.
         max_bytes: the largest compaction that is done; by default there is no limit.
 
     Returns:
@@ -450,8 +450,8 @@ def run_cleaner(spark: SparkSession) -> list[int]:
     """Remove the directories that compactions made obsolete and that no open transaction may read.
 
     ``ALTER TABLE … COMPACT`` does it as well. A Hive Metastore has a cleaner of its own, unless
-    ``hive.compactor.cleaner.on`` is false, and leaves to this one the staging of writers that were
-    killed, in the tables that ``SHOW COMPACTIONS`` lists.
+    ``hive.compactor.cleaner.on`` is false. It leaves the staging of killed writers to this one, in
+    the tables that ``SHOW COMPACTIONS`` lists.
 
     Returns:
         The ids of the compactions whose obsolete directories were removed; they are ``succeeded``

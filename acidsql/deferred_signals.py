@@ -2,7 +2,7 @@
 
 A handler that raises, as Python's own does at Ctrl-C, would do so between any two instructions of
 the main thread. That may be after SQLite's write lock was taken, after a transaction was opened and
-before any code is there to end it, or in the middle of the rollback of an interrupted statement.
+before any code is there to end it, or in the middle of a rollback.
 """
 
 from __future__ import annotations

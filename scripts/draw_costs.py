@@ -43,7 +43,7 @@ def setup(page: str) -> str:
 
 def draw(page: str, picture: Path) -> None:
     """Draw the costs of a page, a bar for each, with a line where both sides cost the same."""
-    # Tests import this module for its figures alone.
+    # Tests import this module only for its figures.
     import matplotlib as mpl  # noqa: PLC0415 - takes half a second
     from matplotlib.figure import Figure  # noqa: PLC0415 - the same
 

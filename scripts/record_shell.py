@@ -247,7 +247,7 @@ def main() -> None:
     if program is None:
         sys.exit("error: there is no acidsql beside this interpreter: use that of .venv")
     with tempfile.TemporaryDirectory() as directory:
-        # Times would tell of this machine, and differ in each picture.
+        # Times depend on the machine, and would differ in each picture.
         own = ["--no-timing", "--conf", "spark.sql.shuffle.partitions=2"]
         options = ["--master", "local[2]", *own]
         terminal = Terminal(program, options, directory)

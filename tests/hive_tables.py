@@ -125,7 +125,7 @@ def adopt(spark: SparkSession, table: HiveTable, root: Path) -> None:
     metastore = AcidSession.of(spark).metastore
     found = {p.values: p for p in metastore.partitions("default", "t")}
     assert found.keys() == {p.values for p in table.partitions}
-    # ALTER TABLE … ADD COLUMNS changes the table and leaves its partitions: no directory tells.
+    # ALTER TABLE … ADD COLUMNS changes the table and leaves its partitions: no directory shows it.
     metastore.alter_partitions(
         "default",
         "t",

@@ -79,7 +79,7 @@ def prepared(kind: str, name: str, contents: Iterable[str], make: Callable[[Path
 
 
 def _remove_old(places: Iterable[Path]) -> None:
-    """Remove what no checkout has asked for lately; two of them may have different sources."""
+    """Remove what no checkout has used lately; two of them may have different sources."""
     for place in places:
         if place.stat().st_mtime < time.time() - _OLD_SECONDS:
             shutil.rmtree(place)

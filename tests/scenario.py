@@ -29,7 +29,7 @@ def _rows(spark: SparkSession, table: str) -> list[tuple[object, ...]]:
 
 
 def _compact(spark: SparkSession, table: str, kind: str) -> int:
-    """Compact a table that nobody reads; the compactor's transaction."""
+    """Compact a table that has no reader; the compactor's transaction."""
     acidsql.release(spark)
     acidsql.sql(spark, f"ALTER TABLE {table} COMPACT '{kind}' AND WAIT")
     entry = acidsql.sql(spark, f"SHOW COMPACTIONS {table}").collect()[0]

@@ -107,7 +107,7 @@ def queries_command(settings: Settings, scale: float, only: Sequence[int], round
     "--threshold",
     default="10MB",
     show_default=True,
-    help="Broadcast threshold; a tenth of it stands for data of ten times the size.",
+    help="Broadcast threshold; a tenth of it is like data of ten times the size.",
 )
 @click.pass_obj
 def joins_command(settings: Settings, scale: float, only: Sequence[int], threshold: str) -> bool:
@@ -198,7 +198,7 @@ def durability_command(settings: Settings, scale: float, rounds: int, only: Sequ
 @only_option
 @click.pass_obj
 def compaction_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure compactions beside writing flat ORC anew."""
+    """Measure compactions beside rewriting flat ORC."""
     suite = partial(upkeep.compaction, rounds=rounds, only=only)
     settings.run("compaction", scale, suite, upkeep.compaction_sections)
     return True

@@ -1,7 +1,7 @@
 """Suite ``arrow``: tables read by Arrow without Spark, beside Arrow reading the same rows from flat
 ORC.
 
-A session makes the table: rows of ``store_sales``, of which one in a hundred is updated. What is
+A session makes the table: rows of ``store_sales``, one in a hundred of them updated. What is
 measured needs no Spark.
 """
 

@@ -144,7 +144,7 @@ def _profile_section(name: str, found: Profile) -> Section:
     return Section(
         title=f"Profile: {name}",
         text=(
-            f"{found.wall:.2f} s, of which {found.job_seconds:.2f} s in {found.jobs} Spark jobs"
+            f"{found.wall:.2f} s, {found.job_seconds:.2f} s of it in {found.jobs} Spark jobs"
             f" with {found.tasks} tasks. acidsql's functions and its calls into the JVM"
             " (send_command), longest first, with what they call:"
         ),

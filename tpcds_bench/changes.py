@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _ACID, _FLAT = "changes_acid", "changes_flat"
 _SOURCE = "source_store_sales"
 _APPENDED = 10_000
-_REWRITING = "writing the flat table anew with PySpark"
+_REWRITING = "rewriting the flat table with PySpark"
 _FINDING = "the SELECT that finds them"
 # No writer that finds rows by reading ORC with Spark takes less, whatever its format.
 _FLOOR = "reading the rows from flat ORC and writing the new ones"
@@ -335,5 +335,5 @@ def _partitioned(spark: SparkSession, work: Path) -> Case:
         goal=1.0,
         subject=_executing(spark, update),
         yardstick=writing(work, updated),
-        against="writing the partition anew with PySpark",
+        against="rewriting the partition with PySpark",
     )

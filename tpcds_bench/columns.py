@@ -1,7 +1,7 @@
 """Suite ``columns``: statements on a row of a table with very many columns, beside flat ORC.
 
-Spark has no UPDATE, DELETE and MERGE of flat ORC. What stands beside them writes all rows anew,
-with the same change, into another table.
+Spark has no UPDATE, DELETE and MERGE of flat ORC. They are compared with statements that write
+all rows, with the same change, into another table.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Statement in two forms, each of which takes the number of a round.
+    """Statement in two forms. Each takes the number of a round.
 
     Args:
         name: in the report.
@@ -90,8 +90,8 @@ def sections(columns: int, results: Sequence[Result]) -> tuple[Section, ...]:
         Section(
             title=f"{columns:,} columns",
             text=(
-                "Statements on one row, beside Spark on flat ORC; for a change it writes the table "
-                "anew. Ratios are medians of rounds, the other columns seconds of the last one."
+                "Statements on one row, beside Spark on flat ORC; for a change it rewrites the "
+                "table. Ratios are medians of rounds, the other columns seconds of the last one."
             ),
             headers=("statement", "acidsql", "flat ORC", "ratio", "processor ratio"),
             rows=[

@@ -65,7 +65,7 @@ class Settings:
         """Start Spark in an empty directory, with its warehouse there, and remove it at the end.
 
         Args:
-            settings: what Spark is told beside those of all suites.
+            settings: of Spark, beside those of all suites.
         """
         with self.work() as work:
             try:

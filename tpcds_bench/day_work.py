@@ -62,7 +62,7 @@ def filling(table: str, size: Size) -> str:
 
 
 def statements(number: int, size: Size, table: str) -> Iterator[str]:
-    """Yield the statements of a process on its own partition; they depend on its number alone."""
+    """Yield the statements of a process on its own partition; they depend only on its number."""
     chance = random.Random(number)
     branch = f"branch = {number}"
     for i in range(size.statements // size.processes):

@@ -34,8 +34,8 @@ _TABLES = {
     "base + 5 deletes": (5, 0),
     "base + 5 deletes + 5 inserts": (5, 5),
 }
-# Names of tables of which a part of the rows, scattered, is deleted by one DELETE: which tickets,
-# and the goal of the ratio to flat ORC without them.
+# Names of tables. One DELETE deletes a part of the rows of each, scattered: which tickets, and the
+# goal of the ratio to flat ORC without them.
 _PARTS = {
     "base less 1 %": ("ss_ticket_number % 100 = 7", 1.15),
     "base less 10 %": ("ss_ticket_number % 10 = 7", 1.3),
@@ -100,7 +100,7 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 def _less(
     spark: SparkSession, data: Dataset, table: str, name: str, deleted: str, goal: float
 ) -> Case:
-    """Return the case of a table with a part of its rows deleted, of which all columns are read."""
+    """Return the case of reading all columns of a table with a part of its rows deleted."""
     _make(spark, data, table, (), ())
     product.execute(spark, f"DELETE FROM {table} WHERE {deleted}")
     flat_table(spark.table(_SOURCE).where(f"NOT {deleted}"), f"{_FLAT}.{table}")
@@ -139,7 +139,7 @@ def _make(
     columns = data.columns["store_sales"]
     product.create_table(spark, table, columns)
     selected = f"SELECT {names(columns)} FROM {_SOURCE}"
-    # Written as a base: a compaction leaves a single delta alone.
+    # Written as a base: a compaction does not change a single delta.
     product.execute(spark, f"INSERT OVERWRITE {table} {selected}")
     for customer in deleted:
         product.execute(spark, f"DELETE FROM {table} WHERE ss_customer_sk = {customer}")

@@ -95,7 +95,7 @@ def _execute(session: SparkSession, statement: str) -> None:
 
 
 def _make(session: SparkSession, columns: Sequence[Column]) -> None:
-    """Make the table of all rows anew, empty."""
+    """Make the table of all rows again, empty."""
     product.execute(session, "DROP TABLE IF EXISTS sales")
     product.create_table(session, "sales", columns)
 

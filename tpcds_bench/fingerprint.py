@@ -16,7 +16,7 @@ from typing import Any
 from tpcds_bench.data import Column
 
 ROW = "(row)"
-"""Name of the pseudo-column that stands for whole rows."""
+"""Name of the pseudo-column of whole rows."""
 
 Dialect = Callable[[str], str]
 """Turns the SQL of a text into the SQL of its 60-bit hash as a number."""
@@ -30,7 +30,7 @@ _DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Measure of a column in which two engines differ.
+    """Measure of a column where two engines differ.
 
     Args:
         column: column name, or :data:`ROW`.

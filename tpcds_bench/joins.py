@@ -1,4 +1,4 @@
-"""Suite ``joins``: the joins that Spark chooses for the 99 TPC-DS queries, by plans alone."""
+"""Suite ``joins``: the joins that Spark chooses for the 99 TPC-DS queries, by their plans."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def measured(
 
     Args:
         run: what is timed.
-        process: whose processor time counts, with those under it; this one unless told.
+        process: whose processor time counts, with those under it; this one by default.
     """
     cpu, wall = cpu_seconds(process), time.perf_counter()
     outcome = run()
@@ -124,7 +124,7 @@ def _sample(contender: Contender, number: int) -> Sample:
 
 
 def cpu_seconds(root: psutil.Process | None = None) -> float:
-    """Return the processor time of a process and those under it; of this one unless told."""
+    """Return the processor time of a process and those under it; of this one by default."""
     root = psutil.Process() if root is None else root
     total = 0.0
     for process in (root, *root.children(recursive=True)):

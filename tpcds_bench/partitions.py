@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _GOAL = 1.5
 _ORIGINAL, _COPY = "original", "changed"
-# Rows of a partition, of which each round changes others.
+# Rows of a partition. Each round changes others of them.
 _ROWS = 60
 _COLUMNS = "id BIGINT, n INT, v INT, s STRING"
 _VALUES = (
@@ -79,7 +79,7 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 
 
 def _make(spark: SparkSession, partitions: int) -> None:
-    """Make the table of which each round has a copy."""
+    """Make the table that each round copies."""
     product.execute(
         spark,
         f"CREATE TABLE {_ORIGINAL} ({_COLUMNS}) PARTITIONED BY (p INT) STORED AS ORC"

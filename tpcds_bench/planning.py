@@ -115,7 +115,7 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 
 
 def _case(spark: SparkSession, name: str, text: str) -> Case:
-    """Return the case of a statement that only tells something of many deltas or partitions."""
+    """Return the case of a statement that only describes many deltas or partitions."""
 
     def telling(table: str) -> Contender:
         return Contender(run=lambda _: product.query(spark, text.format(table)).collect())

@@ -42,7 +42,7 @@ class Result:
 
 
 def run(work: Path, processes: int, together: int, *, driver_memory: str) -> Result:
-    """Run processes of one INSERT each, of which some run together.
+    """Run processes of one INSERT each, some of them together.
 
     Args:
         work: directory of the warehouse.

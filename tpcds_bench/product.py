@@ -1,4 +1,4 @@
-"""Use of acidsql by the benchmark, through its public interface alone."""
+"""Use of acidsql by the benchmark, only through its public interface."""
 
 from __future__ import annotations
 

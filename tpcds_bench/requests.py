@@ -186,7 +186,7 @@ def sections(costs: Sequence[Cost]) -> list[Section]:
         Section(
             title="Requests",
             text=f"Of a table of {_ROWS:,} rows in {_PARTS} partitions. The sums are of {kinds}. "
-            "Flat ORC is changed by writing anew what a change touches.",
+            "Flat ORC is changed by rewriting what a change touches.",
             headers=("statement", "acidsql", "all", "flat ORC", "all", "ratio"),
             rows=rows,
         )

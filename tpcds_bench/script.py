@@ -200,7 +200,7 @@ WHERE sale.ss_quantity < -50
 
 
 def _merge(table: str, columns: Sequence[Column], *, shift: int) -> str:
-    """Match tickets 1 and 2 of a hundred, add ticket 3 anew, touch some that do not match."""
+    """Match tickets 1 and 2 of a hundred, add ticket 3 again, touch some that do not match."""
     changed = {
         "ss_ticket_number": "CASE WHEN ss_ticket_number % 100 = 3"
         f" THEN ss_ticket_number + {shift} ELSE ss_ticket_number END AS ss_ticket_number",

@@ -59,7 +59,7 @@ class Statement:
     """Statement that is measured.
 
     Attributes:
-        of_acid: whether Spark alone cannot run it.
+        of_acid: whether Spark without acidsql cannot run it.
     """
 
     text: str
@@ -285,8 +285,8 @@ def sections(costs: Sequence[Cost]) -> list[Section]:
     return [
         Section(
             title="Statements by a server",
-            text=f"Medians in milliseconds; tables of {_ROWS:,} rows. Spark alone cannot run what "
-            "is about ACID tables.",
+            text=f"Medians in milliseconds; tables of {_ROWS:,} rows. Spark by itself cannot "
+            "run what is about ACID tables.",
             headers=("statement", *ways, "of Spark's server", "of acidsql.sql"),
             rows=rows,
         )

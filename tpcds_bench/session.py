@@ -1,4 +1,4 @@
-"""Spark session in which every suite runs."""
+"""Spark session of every suite."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def spark_session(
         work: directory for the warehouse and the embedded metastore.
         driver_memory: heap of the JVM, in Spark's notation.
         cores: threads of the local master.
-        settings: what Spark is told beside :data:`SETTINGS`.
+        settings: of Spark, beside :data:`SETTINGS`.
 
     Raises:
         RuntimeError: a session is already active, and its heap and warehouse are fixed.

@@ -1,6 +1,6 @@
 """Suite ``source``: ``format("acidsql")`` beside ``acidsql.table`` and ``INSERT INTO``.
 
-A session makes the table: rows of ``store_sales``, of which one in a hundred is updated.
+A session makes the table: rows of ``store_sales``, one in a hundred of them updated.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def sections(results: Sequence[Result]) -> tuple[Section, ...]:
             title='format("acidsql")',
             text=(
                 f"Up to {_ROWS:,} rows of store_sales with an id, one in a hundred updated; beside "
-                "acidsql.table and INSERT INTO. Of three columns the source is told by its option. "
+                "acidsql.table and INSERT INTO. An option names three columns to the source. "
                 "Medians of rounds, in seconds."
             ),
             headers=("action", 'format("acidsql")', "acidsql", "ratio"),

@@ -27,7 +27,7 @@ SETTINGS = {
     # The progress of every batch is looked at in the end.
     "spark.sql.streaming.numRecentProgressUpdates": "1000000",
 }
-"""What the session of the suite is told."""
+"""Settings of the session of the suite."""
 _TABLE = "streamed"
 _COLUMNS = (
     Column(name="id", type="BIGINT"),

@@ -1,4 +1,4 @@
-"""Suites ``compaction`` and ``decay``: keeping a table fast, and what happens if nobody does."""
+"""Suites ``compaction`` and ``decay``: keeping a table fast, and what happens without it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COMPACTIONS = {
 
 
 def compaction(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseResult, ...]:
-    """Measure compactions against writing the flat table anew."""
+    """Measure compactions against rewriting the flat table."""
     spark, columns = stage.spark, stage.data.columns["store_sales"]
     _open(stage)
 
@@ -59,7 +59,7 @@ def compaction(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[
             goal=goal,
             subject=Contender(prepare=prepare, run=compact),
             yardstick=writing(stage.work, flat),
-            against="writing the flat table anew with PySpark",
+            against="rewriting the flat table with PySpark",
         )
 
     return cases.measure(spark, [case(name) for name in _COMPACTIONS], rounds=rounds, only=only)

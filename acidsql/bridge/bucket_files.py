@@ -68,8 +68,8 @@ class FileSchema:
 class Layout:
     """Layout of the events of a write job in files.
 
-    The columns of the job's rows are the first five of an event, those of the table, the name of
-    the target, the values that determine the directory as text, and the number of the bucket.
+    The columns of the job's rows are the first five of an event and those of the table. The name of
+    the target, the values that determine the directory as text, and the bucket number follow.
 
     The name of a target begins with what its events do: ``i`` if they are new rows, ``d`` or
     another letter if they have the keys of rows that are gone, ``u`` if they are both. The files

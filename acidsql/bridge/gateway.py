@@ -66,8 +66,8 @@ def start_callbacks(spark: SparkSession) -> None:
 def distinguish_names(pool: PythonProxyPool) -> None:
     """Have the JVM know this process's objects by names that no other process at it uses.
 
-    py4j counts from 0 in each process. When the JVM collects what a process that has ended gave it,
-    it reports the name to the process that it calls now, which would lose its own object.
+    py4j counts from 0 in each process. The JVM may collect what a process that has ended gave it.
+    It then reports the name to the process that it calls now, which would lose its own object.
     """
     with pool.lock:
         pool.next_id = max(pool.next_id, secrets.randbelow(1 << 53))

@@ -50,8 +50,8 @@ def job_description(spark: SparkSession, text: str) -> Iterator[None]:
 
 @contextmanager
 def naming_column(table: str) -> Iterator[None]:
-    """Name table and column where the block fails because of a NULL for a column that is NOT NULL,
-    and table, constraint and values where a row violates a CHECK.
+    """Name what a row of the block violates: table and column of a NOT NULL, or table, constraint
+    and values of a CHECK.
 
     Raises:
         WriteJobError: NOT_NULL_ASSERT_VIOLATION, CHECK_CONSTRAINT_VIOLATION.
@@ -126,8 +126,9 @@ def awaited_errors() -> Iterator[None]:
 
 
 def _sqlstate(exception: JavaObject, message: str) -> str:
-    """Return the SQLSTATE of an exception of Spark's as its message has it from Spark 4 on, or an
-    empty text if it is there or there is none.
+    """Return the SQLSTATE of an exception of Spark's, as messages have it from Spark 4 on.
+
+    The text is empty if the message has it already, or there is none.
     """
     if _SQLSTATE in message:
         return ""

@@ -66,8 +66,8 @@ class Reference:
 def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """Resolve the references to common table expressions by Spark's rule ``CTESubstitution``.
 
-    Spark keeps a recursive one above the command that follows it, and the parts of the command,
-    which become queries of their own, would not find it there.
+    Spark keeps a recursive one above the command that follows it. The parts of the command become
+    queries of their own, and would not find it there.
     """
     if simple_name(plan) == "UnresolvedWith" and _is_recursive_change(spark, plan):
         plan = jvm_planning(spark).withInside(plan)
@@ -93,7 +93,7 @@ def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
 
 
 def unqualified_functions(plan: LogicalPlan) -> list[tuple[str, int]]:
-    """Return the functions of a plan that is not analysed whose names have one part, each with the
+    """Return the functions with names of one part in a plan that is not analysed. Each has the
     offset of its name in the text, in code points.
     """
     nodes = [plan, *elements(plan.subqueriesAll())]
@@ -296,8 +296,8 @@ def no_pushdown(spark: SparkSession, value: Column, *, nullable: bool) -> Column
     """Wrap a value so that Spark cannot push a condition on it into a scan; it costs nothing at run
     time.
 
-    Spark would push ``row.c = 5`` under a name that ORC does not know in ACID files, and ORC fails
-    on a comparison with NULL, which an empty scalar subquery becomes.
+    Spark would push ``row.c = 5`` under a name that ORC does not know in ACID files. An empty
+    scalar subquery becomes NULL, and ORC fails on a comparison with it.
 
     Args:
         nullable: whether the value may be NULL.

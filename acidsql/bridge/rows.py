@@ -52,8 +52,8 @@ def limit_per_task(frame: DataFrame, rows: int, columns: int) -> DataFrame:
     """Limit a DataFrame to its first rows, with all tasks started at once; each stops after as many
     rows.
 
-    Spark's own limit tries one task first. A limit that is pushed below a union counts rows in a
-    variable whose name has a serial number, so no other statement can reuse the compiled program.
+    Spark's own limit tries one task first. Below a union, it counts rows in a variable whose name
+    has a serial number, so no other statement can reuse the compiled program.
 
     What Spark knows of values by its constraints, it knows of each pair of columns of a projection;
     of many columns that takes longer than it may save.

@@ -1,4 +1,4 @@
-"""New tables: their names and places, and a transaction that fills one before anybody sees it."""
+"""New tables: their names and places, and a transaction that fills one before it is visible."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def definition_like(
 def check_empty(session: AcidSession, table: Table) -> None:
     """Refuse a directory with files in it (LOCATION_ALREADY_EXISTS).
 
-    Spark refuses it too: rows that somebody left there would become rows of the new table.
+    Spark refuses it too: rows that were left there would become rows of the new table.
     """
     found = [name for name in session.files.names(table.location) if not is_hidden(name)]
     if found:

@@ -66,8 +66,8 @@ class Removable:
 
 
 def clean(session: AcidSession, *, collect: bool = True, database: str | None = None) -> list[int]:
-    """Clean after every entry of the queue that no open transaction, reader or writer, is older
-    than, and whose table does not keep its history any more.
+    """Clean after every entry of the queue that is older than all open transactions, of readers and
+    of writers, and whose table does not keep its history any more.
 
     An entry that fails is logged, and waits for the next run. The others are done all the same.
     Where a server has a cleaner of its own, this one removes only what that one does not know: what

@@ -1,7 +1,7 @@
 """Selection of the directories that contain the changes between two valid lists of a table.
 
-A base of a compaction has merged changes, so those that have some of the changes are left out, and
-the deltas are read that they have made obsolete. What INSERT OVERWRITE or TRUNCATE writes is a base
+A base of a compaction has merged changes. So bases that have some of the changes are left out, and
+the deltas that they have made obsolete are read. What INSERT OVERWRITE or TRUNCATE writes is a base
 as well, and such a base replaces the rows of all lower write ids.
 """
 

@@ -78,8 +78,8 @@ class CatalogProtocol(Protocol):
     def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
         """Create a table for a transaction; the change ``ShowTable`` of its commit finishes it.
 
-        Nothing is left of it if the transaction does not commit. A server shows it to everybody at
-        once, and keeps it then if others have written to it.
+        Nothing is left of it if the transaction does not commit. A server shows it to all clients
+        at once, and keeps it then if others have written to it.
 
         Args:
             txn_id: the transaction.

@@ -114,8 +114,8 @@ def table_exists(database: str, name: str) -> AcidAnalysisError:
 
 
 def table_replaced(table: Table) -> TableReplacedError:
-    """Return the error for a table that was replaced by one with other columns or another layout
-    since a statement, or the transaction that it belongs to, has begun (TABLE_REPLACED).
+    """Return the error for a table that was replaced since a statement or its transaction began, by
+    one with other columns or another layout (TABLE_REPLACED).
     """
     return TableReplacedError(
         "TABLE_REPLACED",
@@ -254,7 +254,7 @@ def write_conflict(
 def stream_offset_changed(
     stream: str, expected: int | None, found: int | None
 ) -> TransactionStateError:
-    """Return the error for a stream that somebody else has read on (STREAM_OFFSET_CHANGED)."""
+    """Return the error for a stream that another client has read on (STREAM_OFFSET_CHANGED)."""
     return TransactionStateError(
         "STREAM_OFFSET_CHANGED",
         f"the offset of stream {stream!r} is {found}, and this client went on from {expected}: "

@@ -116,7 +116,7 @@ def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
         return
     above, _, name = loaded.path.rpartition("/")
     hidden = f"{above}/{_LOADED_PREFIX}{txn_id}_{name}"
-    # A process that died may have hidden it, and somebody put another one in its place since.
+    # A process that died may have hidden it, and another file may be in its place since.
     if files.version(hidden) is None:
         files.move(loaded.path, hidden)
     # Compared after the rename: no process can put another file in its place now.

@@ -1,8 +1,8 @@
 """Backup and restoration of an embedded metastore's file.
 
 Only the file is copied. The directories of the tables are what they are, so after a restoration
-they decide what was written since. A directory whose write id the copy does not know, or knows as
-that of an open transaction, may be of one that committed, or of one that was aborted.
+they decide what was written since. The copy may not know the write id of a directory, or know it as
+that of an open transaction. That transaction may have committed, or been aborted.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open a metastore's file, which may be missing, and keep everybody else out of it."""
+    """Open a metastore's file, which may be missing, and keep all other processes out of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
         try:

@@ -164,10 +164,11 @@ class _Branches:
         return [self._changes(rows, version, self._kind(INSERT, POSTIMAGE))]
 
     def deleted(self) -> list[bridge.UnresolvedPlan]:
-        """Build the plans of the old rows that delete events name, but those that the same write
-        id had inserted or, of net changes, that were not there before.
+        """Build the plans of the old rows that delete events name.
 
-        One of them fails if such a row is nowhere, unless tails prove that all are there.
+        Rows that the same write id had inserted are left out, and of net changes also those that
+        were not there before. One of the plans fails if such a row is nowhere, unless tails prove
+        that all are there.
         """
         snapshot = only_changed(self.changes)
         deletes = self._new_deletes(snapshot)

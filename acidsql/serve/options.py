@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from acidsql.errors import AcidAnalysisError
 
 AUTHENTICATIONS = ("none", "nosasl", "ldap", "kerberos", "pam", "custom")
-"""Values of ``hive.server2.authentication``; the first two let in everybody."""
+"""Values of ``hive.server2.authentication``; the first two let every client in."""
 
 CONNECT_AUTHENTICATIONS = ("none", "token")
-"""How clients of Spark Connect prove who they are; the first lets in everybody."""
+"""How clients of Spark Connect prove who they are; the first lets every client in."""
 
 CONNECT_TOKEN = "spark.connect.authenticate.token"
 """Setting of Spark's that has the token; a server that has one demands it."""

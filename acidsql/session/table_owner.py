@@ -1,7 +1,8 @@
 """File in a table's directory that says which metastore and table the directory belongs to.
 
-An embedded metastore's file is not found from a table's directory, so two of them could each give
-the same write ids for it, and clean away each other's rows. A Hive Metastore is its only one.
+An embedded metastore's file is not found from a table's directory. So two metastores could each
+give the same write ids for it, and clean away each other's rows. A Hive Metastore is the table's
+only one.
 """
 
 from __future__ import annotations

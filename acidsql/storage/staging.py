@@ -11,11 +11,11 @@ Events are rows of the first five columns of an ACID file, then the table's colu
 - ``__bucket``, if the table is bucketed: the bucket of a row, 0 of other events.
 
 A file has the rows of one partition. The row ids of all partitions are staged together, in a file
-for each task and statement id, and in place of the write id their ``currentTransaction`` has the
+for each task and statement id. In place of the write id, their ``currentTransaction`` has the
 ordinal of their partition (``DeletePlaces``).
 
-The keys of new rows are given by the writer: its own counter numbers them, so it does not matter
-which plan stands below.
+The writer gives the keys of new rows: its own counter numbers them, so they do not depend on the
+plan below.
 """
 
 from __future__ import annotations

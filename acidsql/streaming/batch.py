@@ -117,8 +117,8 @@ class TransactionBatch:
         """Begin the next transaction, with its lock.
 
         Returns:
-            False if the batch has to be closed, and another one opened, because somebody changed
-            the table, replaced its rows by INSERT OVERWRITE or TRUNCATE, or aborted transactions.
+            False if the batch has to be closed, and another one opened: the table was changed, its
+            rows were replaced by INSERT OVERWRITE or TRUNCATE, or transactions were aborted.
 
         Raises:
             LockTimeoutError: LOCK_TIMEOUT.

@@ -157,7 +157,7 @@ class StreamingConnection:
         return self._offset
 
     def commit(self, *, offset: int | None = None) -> Committed:
-        """Commit the transaction: its rows are on the disk, and visible to everybody.
+        """Commit the transaction: its rows are on the disk, and visible to all readers.
 
         Args:
             offset: of the next record of the connection's stream, kept in the same step.

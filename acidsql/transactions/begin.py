@@ -181,7 +181,7 @@ def tell_operations(own: Transaction, requests: Sequence[LockRequest]) -> None:
     """Report to a Hive Metastore what a transaction does under the locks that it holds, now that it
     has its write ids.
 
-    The request counts, whether it is granted or not. It waits if somebody waits for this
+    The request counts, whether it is granted or not. It waits if another one waits for this
     transaction, and is withdrawn then.
     """
     metastore = own.session.metastore

@@ -1,8 +1,8 @@
 """Comparison of a transaction with those that have committed since it was opened, by rows.
 
 The directories that are read stay while this transaction is open. Others committed after it was
-opened, so a compaction of what they wrote has committed later still, and the cleaner waits for
-every transaction that was open then.
+opened, and a compaction of what they wrote has committed later still. The cleaner waits for every
+transaction that was open then.
 """
 
 from __future__ import annotations

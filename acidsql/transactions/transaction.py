@@ -320,8 +320,8 @@ def exclusive_lock(session: AcidSession, table: Table) -> Iterator[None]:
 
 
 def locked_definition(session: AcidSession, table: Table) -> Table:
-    """Return the definition of a table under a lock, before which it was looked up: somebody may
-    have replaced it meanwhile.
+    """Return the definition of a table under a lock; since it was looked up before the lock, it may
+    have been replaced.
 
     Raises:
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.

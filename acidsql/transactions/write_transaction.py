@@ -218,7 +218,7 @@ class TableWrite:
         Raises:
             AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
             FormatError: WRITE_ID_IN_USE.
-            TransactionStateError: TXN_ABORTED, somebody aborted the transaction, or it timed out.
+            TransactionStateError: TXN_ABORTED, another client aborted it, or it timed out.
         """
         target = self._checked_place(values, name)
         try:

@@ -28,7 +28,7 @@ def test_the_calendar_was_changed_between_two_days() -> None:
 
 
 def test_known_julian_days() -> None:
-    # Julian 0001-01-01 is two days before the Gregorian one; 1500 was a Julian leap year alone.
+    # Julian 0001-01-01 is two days before the Gregorian one. Only in it 1500 was a leap year.
     first = (date(1, 1, 1) - _EPOCH).days - 2
     leap = (date(1500, 3, 10) - _EPOCH).days
     assert _converted([first, leap - 1, leap, leap + 1]) == [

@@ -26,7 +26,7 @@ PARTITIONS = StructType([SCHEMA["p"]])
 
 
 def relation(spark: SparkSession, name: str) -> bridge.UnresolvedPlan:
-    """Build a relation over no files with the option that outlines tell."""
+    """Build a relation over no files with the option that outlines show."""
     java, _ = bridge.file_relation(spark, [], SCHEMA, {OPTION: name}, PARTITIONS)
     return bridge.rows_of(spark, java)
 

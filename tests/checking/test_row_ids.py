@@ -1,4 +1,4 @@
-"""Tests of the ranges that tell which files may have a row id in common."""
+"""Tests of the ranges that show which files may have a row id in common."""
 
 from __future__ import annotations
 

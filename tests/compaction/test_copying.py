@@ -1,4 +1,4 @@
-"""Stripes that are written anew, cut into pieces for several threads, without Spark."""
+"""Stripes that are rewritten, cut into pieces for several threads, without Spark."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Verdict:
         violations: rules that were broken.
         needless: conflicts that were reported where none was.
         conflicts: number of statements that failed with a conflict.
-        after: state in which the history ended.
+        after: state at the end of the history.
     """
 
     violations: tuple[Violation, ...]
@@ -299,12 +299,12 @@ class _Replay:
         )
 
     def after(self) -> State:
-        """Return the state in which the history ended."""
+        """Return the state at the end of the history."""
         return State(number=self.numbers[-1], tables=self.versions[-1], highest=self._highest)
 
 
 def _outcomes(history: History, failures: AbstractSet[str]) -> Iterator[Violation]:
-    """Compare what the writers were told with what the metastore has."""
+    """Compare the results that the writers saw with what the metastore has."""
     committed = {commit.txn_id for commit in history.commits}
     known = {s.txn_id for s in history.statements}
     for statement in history.statements:
@@ -320,7 +320,7 @@ def _outcomes(history: History, failures: AbstractSet[str]) -> Iterator[Violatio
             )
     for txn_id in sorted(committed - known):
         yield Violation(
-            rule=Rule.OUTCOME, text=f"transaction {txn_id} committed and nobody made it"
+            rule=Rule.OUTCOME, text=f"transaction {txn_id} committed and no writer made it"
         )
 
 

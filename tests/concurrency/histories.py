@@ -1,5 +1,5 @@
-"""Histories of concurrent statements: what each saw, did and wrote, and in which order they
-committed.
+"""Histories of concurrent statements: what each saw, did and wrote, and the order of their
+commits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Effect:
     Attributes:
         deleted: rows that it deletes or updates.
         inserted: new rows, with how often each.
-        replaced: partitions of which it replaces all rows.
+        replaced: partitions whose rows it replaces, all of them.
     """
 
     deleted: frozenset[RowId] = frozenset()
@@ -65,7 +65,7 @@ class Write:
         write_id: of the transaction in the table.
         inserted: new rows.
         deleted: row ids in its delete events, with the partition of each event.
-        replaced: partitions in which it wrote a base.
+        replaced: partitions where it wrote a base.
     """
 
     write_id: int
@@ -75,12 +75,12 @@ class Write:
 
     @property
     def changed(self) -> frozenset[int]:
-        """Partitions in which it updated, deleted or replaced rows."""
+        """Partitions where it updated, deleted or replaced rows."""
         return frozenset(p for p, _ in self.deleted) | self.replaced
 
     @property
     def touched(self) -> frozenset[int]:
-        """Partitions in which it did anything."""
+        """Partitions where it did anything."""
         return self.changed | {p for _, _, p in self.inserted.values()}
 
 
@@ -93,7 +93,7 @@ class Statement:
         change: what it had to do.
         began: number of the last commit of all when it was called.
         ended: the same when it had returned or raised.
-        txn_id: its transaction, if it came as far as to write.
+        txn_id: its transaction, if it began to write.
         snapshots: tables that it read or wrote, with what it saw of each, as often as it looked.
         writes: what it wrote, by table.
         last_seen: rows of tables as a transaction of several statements saw them before its commit.
@@ -154,7 +154,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What happened between two moments in which no statement ran."""
+    """What happened between two moments without a running statement."""
 
     commits: tuple[Commit, ...]
     statements: tuple[Statement, ...]

@@ -76,7 +76,7 @@ class Process:
 
 
 def main(home: Path, name: str, tables: Path, roles: Sequence[Role]) -> None:
-    """Take orders until told to stop."""
+    """Take orders until the order to stop."""
     spark = open_session(home, name)
     workers = Workers(name, spark, home / METASTORE, pickle.loads(tables.read_bytes()), roles)
     print(_DONE, flush=True)

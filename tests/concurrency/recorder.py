@@ -58,7 +58,7 @@ class Notes:
         """Return the snapshots without what the transaction saw of its own.
 
         Args:
-            own: its write ids, by table, also of tables in which its statements failed.
+            own: its write ids, by table, also of tables where its statements failed.
         """
         hidden = {table: {write_id} for table, write_id in own.items()}
         return tuple(
@@ -136,7 +136,7 @@ def run(spark: SparkSession, by: str, change: Change, metastore: Path) -> Statem
 
 
 def _run_several(spark: SparkSession, change: Several, notes: Notes) -> None:
-    """Run a transaction; a statement in it that has to fail takes back itself alone."""
+    """Run a transaction; a statement in it that has to fail takes back only itself."""
     with acidsql.transaction(spark) as transaction:
         for part in change.parts:
             try:
@@ -154,7 +154,7 @@ def condition(error: Exception) -> str:
     """Return the condition of an error, or the error as text if it has none."""
     known = None
     if isinstance(error, PySparkException):
-        # PySpark 3.5 has the older name alone.
+        # PySpark 3.5 has only the older name.
         ask = getattr(error, "getCondition", None) or error.getErrorClass
         known = ask()
     return str(known or repr(error))

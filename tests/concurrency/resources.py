@@ -18,7 +18,7 @@ from tests.concurrency.warehouses import Entry
 
 MIB = 1024 * 1024
 
-# Remembered for good: of an aborted transaction one number, of which a late commit is refused.
+# Remembered for good: one number of an aborted transaction, so that its late commit is refused.
 _HISTORY = "rows of forgotten_aborts"
 
 
@@ -28,7 +28,7 @@ class Sample:
 
     Attributes:
         seconds: since the run began.
-        at_rest: whether nobody worked, and all DataFrames and old directories were gone.
+        at_rest: whether no thread worked, and all DataFrames and old directories were gone.
         values: by name.
     """
 

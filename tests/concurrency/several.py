@@ -16,7 +16,7 @@ _SHARE = 0.15  # of all that is written
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Several:
-    """Transaction of several statements, each of which sees what those before it did.
+    """Transaction of several statements. Each sees what those before it did.
 
     Attributes:
         parts: the statements.

@@ -1,7 +1,7 @@
 """Runs of concurrent writers, readers and compactors, checked round by round.
 
-After each round nobody works for a moment: the history of the round is checked, and forgotten.
-After some rounds everything is let go of and compacted, so that what is left then is too much.
+After each round no thread works for a moment: the history of the round is checked, and forgotten.
+After some rounds everything is released and compacted, so that what is left then is too much.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Plan:
 
     Attributes:
         seconds: for which it runs.
-        seed: of the statements; in which order they run is up to the machine.
+        seed: of the statements; their order depends on the machine.
         roles: of the threads of this process.
         processes: roles of the threads of each other process.
         round_seconds: time between two checks.
@@ -197,7 +197,7 @@ class _Run:
         return verdict
 
     def _final(self) -> Records:
-        """Read all tables while nobody works."""
+        """Read all tables while no thread works."""
         records = Records()
         evaluated(self.own.query("end of the round", TABLES), records)
         return records

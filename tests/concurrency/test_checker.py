@@ -101,7 +101,7 @@ def verdict(
     readings: tuple[Reading, ...] = (),
     unit: Unit = Unit.PARTITION,
 ) -> Verdict:
-    """Check a history in which all statements commit that raised nothing, in their order."""
+    """Check a history where all statements that raised nothing commit, in their order."""
     done = commits(*(s for s in statements if s.failure is None and s.txn_id is not None))
     history = History(commits=done, statements=statements, readings=readings)
     return check(history, START, unit=unit)

@@ -1,4 +1,4 @@
-"""Tests of what is recorded of transactions in which a statement fails."""
+"""Tests of what is recorded of transactions with a statement that fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_a_transaction_does_not_see_its_own_write_ids(empty: SparkSession, tmp_path: Path) -> None:
-    """Also not that of a table in which its only statement has failed."""
+    """Also not that of a table where its only statement has failed."""
     a, b = Table(name="recorded_a"), Table(name="recorded_b")
     for table in (a, b):
         for text in table.ddl():

@@ -37,7 +37,7 @@ def packages() -> tuple[str, ...] | None:
 
 
 def session(home: Path, jars: tuple[str, ...]) -> SparkSession:
-    """Start a session in which both formats are known."""
+    """Start a session that knows both formats."""
     settings = {
         "spark.jars.packages": ",".join(jars),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"

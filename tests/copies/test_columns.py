@@ -1,4 +1,4 @@
-"""Tests of which columns an ACID table can have."""
+"""Tests of the columns that an ACID table can have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of copies; what a session needs for them, told in a sentence. No Spark."""
+"""Sources of copies; what a session needs for them, reported in a sentence. No Spark."""
 
 from __future__ import annotations
 

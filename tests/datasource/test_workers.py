@@ -21,7 +21,7 @@ def session(python: Path | str, *sent: str) -> Any:
 
 
 def program(path: Path, text: str) -> Path:
-    """Write a program that stands for a Python."""
+    """Write a program in the place of a Python."""
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path

@@ -14,7 +14,7 @@ _PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
 
 def make_environment(directory: Path) -> Path:
-    """Make an environment with dbt, in which the packages of this one are found after its own.
+    """Make an environment with dbt that finds the packages of this one after its own.
 
     Returns:
         Its interpreter.

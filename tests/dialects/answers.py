@@ -1,8 +1,8 @@
 """Expressions and queries with the answers that a real Hive and a real Trino gave.
 
 A line of `hive_answers.jsonl` or `trino_answers.jsonl` has a text and the rows that the engine
-gave, null if it refused the text. `record.py` asks the engines anew; what is added is a line with a
-text alone.
+gave, null if it refused the text. `record.py` asks the engines again. A new line has only
+a text.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Answer:
     Attributes:
         text: a query, or an expression over the columns of `v`.
         rows: the rows, None if the engine refused the text.
-        expected: what acidsql makes of the text: the `same` rows, `other` rows since the text does
-            not tell enough, an `error` of Spark, or `refused`.
+        expected: what acidsql makes of the text: the `same` rows, `other` rows since the text is
+            not enough, an `error` of Spark, or `refused`.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Command that asks a real Hive and a real Trino for the recorded answers anew.
+"""Command that asks a real Hive and a real Trino again for the recorded answers.
 
     python -m tests.dialects.record hive trino
 

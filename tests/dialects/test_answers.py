@@ -33,7 +33,7 @@ def batched(found: Iterable[Answer]) -> list[tuple[Answer, ...]]:
 
 ALL = [(dialect, answer) for dialect in answers.FILES for answer in answers.read(dialect)]
 GIVEN = [(dialect, answer) for dialect, answer in ALL if answer.rows is not None]
-# Expressions of a dialect that are asked for by one statement: a Spark job costs more than they do.
+# Expressions of a dialect that one statement computes: a Spark job costs more than they do.
 TOGETHER = [
     (dialect, group)
     for dialect in answers.FILES
@@ -71,9 +71,9 @@ def given(answer: Answer, frame: DataFrame) -> tuple[list[Row], list[Row]]:
 
 
 def alike(ours: Row, theirs: Row, types: list[DataType]) -> Row:
-    """Return our row, with their DOUBLE where the two differ in the last digits alone.
+    """Return our row, with their DOUBLE where the two differ only in the last digits.
 
-    The order in which doubles are added up is nobody's.
+    Neither engine promises an order for the addition of doubles.
     """
     return tuple(map(_alike, ours, theirs, types))
 

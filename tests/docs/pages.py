@@ -7,8 +7,8 @@ An example is a fenced block:
 ``console`` lines after ``$ `` are run by the shell, the others are what they print
 
 A ``text`` block that follows a ``sql`` block or code is what the last statement shows, or the code
-prints; ``error: [CONDITION] …`` stands for a statement that fails. ``...`` stands for anything, and
-spaces do not count. A comment ``<!-- not run: reason -->`` before a block keeps it from running.
+prints. ``error: [CONDITION] …`` is the result of a statement that fails. ``...`` matches anything,
+and spaces do not count. A block after a comment ``<!-- not run: reason -->`` is not run.
 
 ``python -m tests.docs.pages PAGE …`` runs pages in the current directory, each without what the
 ones before it left in the catalog.

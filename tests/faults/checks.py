@@ -33,7 +33,7 @@ def leftovers(metastore: Path, warehouse: Path) -> list[str]:
         if path.name.startswith(_HIDDEN) and path.name != _OWNER:
             left.append(f"{path.relative_to(warehouse)} is there")
         elif path.name.startswith(("delta_", "delete_delta_", "base_")):
-            # No compaction has an aborted write id at the end of its name alone.
+            # No compaction has an aborted write id only at the end of its name.
             first, last = _write_ids(path.name)
             table = path.relative_to(warehouse).parts[0]
             if first == last and (table, last) in aborted:

@@ -23,7 +23,7 @@ _MEBIBYTES = 24
 _MOST_SECONDS = 1.0
 _TIMEOUT = 2.0
 _SMALL = "small"
-# A commit that failed leaves its directories, which nobody sees; a compaction removes them.
+# A commit that failed leaves its directories, which no reader sees; a compaction removes them.
 _MAY_LEAVE = ("of an aborted transaction",)
 WHERE = ("tables-and-metastore", "tables", "metastore")
 
@@ -91,7 +91,7 @@ class Disk:
         )
 
     def _fill(self, free: int) -> None:
-        """Leave only so many bytes, as far as the file system counts them."""
+        """Leave only so many bytes, by the count of the file system."""
         system = os.statvfs(self._ballast.parent)
         size = system.f_bavail * system.f_frsize - free
         with contextlib.suppress(OSError), self._ballast.open("wb") as file:

@@ -26,7 +26,7 @@ _MOST_SECONDS = 2.5
 
 
 def begin(home: Path) -> Executors:
-    """Start the cluster and the session of a child, in which jobs do what the driver would do."""
+    """Start the cluster and the session of a child; its jobs do what the driver would do."""
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     limits._LIMITS = replace(
         limits.limits(), driver_rows=0, driver_events=0, driver_read_bytes=0, one_task_bytes=0

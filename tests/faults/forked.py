@@ -359,7 +359,7 @@ def _run_child(
                 error = None
                 try:
                     then(session)
-                except Exception:  # noqa: BLE001 - the parent tells it
+                except Exception:  # noqa: BLE001 - the parent reports it
                     error = traceback.format_exc()
                 _tell(into_parent, {"error": error})
             os.read(from_parent, 1)

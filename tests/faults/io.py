@@ -54,7 +54,7 @@ def begin(home: Path) -> Errors:
 
 
 class Errors:
-    """Statements of one session, in each of which an operation on files fails.
+    """Statements of one session. An operation on files fails in each.
 
     Args:
         session: the session.

@@ -1,4 +1,4 @@
-"""Statements that the campaign ``kills`` runs, and what each means, told to SQLite.
+"""Statements that the campaign ``kills`` runs, and what each means, in SQLite.
 
 ``{n}`` in a text is a number of the shot.
 """
@@ -118,7 +118,7 @@ def _transactions() -> Iterator[Case]:
             model=model, target="w.part", target_after="w.part", others=(f"w.{shape}",),
             by_jobs=by_jobs,
         )  # fmt: skip
-        # Into a partition that is there: nobody deletes the empty directory of a dead process's.
+        # Into a partition that is there: the empty directory of a dead process's is never deleted.
         text = text.replace("9, 'z'", "1, 'a'")
         yield Case(
             kind="transaction, rolled back", variant=f"{shape} and part",

@@ -1,4 +1,4 @@
-"""World of the campaign ``kills`` as SQLite has it: what a statement means, told to SQLite.
+"""World of the campaign ``kills`` as SQLite has it: what a statement means, as SQLite runs it.
 
 A model is what SQLite does to the same rows, beside two tables for what rows do not show:
 ``partitions`` and ``properties``.

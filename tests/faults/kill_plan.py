@@ -19,7 +19,7 @@ _OWN_JVM = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Plan of a shot, made of its seed alone.
+    """Plan of a shot, made only of its seed.
 
     Attributes:
         case: the statement.
@@ -73,7 +73,7 @@ def cells(filesystem: str = LOCAL) -> dict[tuple[str, str], int]:
 
 @cache
 def _slots(filesystem: str) -> tuple[tuple[str, str], ...]:
-    """Return the cells in an order of which each part is a sample.
+    """Return the cells in an order that makes each part a sample.
 
     Those around commits and renames are repeated until they are half of all.
     """

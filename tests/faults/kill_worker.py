@@ -1,7 +1,7 @@
 """Processes that are killed: a warm process without a connection forks one for each shot.
 
-It reads shots as lines of JSON from its input, and tells of each when it was started, when its
-statement begins, and how it ended. A shot attaches to a JVM that others keep, or starts its own.
+It reads shots as lines of JSON from its input. It reports when each was started, when its statement
+begins, and how it ended. A shot attaches to a JVM that others keep, or starts its own.
 """
 
 from __future__ import annotations

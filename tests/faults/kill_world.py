@@ -75,7 +75,7 @@ class World:
         shutil.rmtree(self.root)
 
     def copy(self, root: Path) -> World:
-        """Copy a world that nobody uses."""
+        """Copy a world that is not in use."""
         made = World(root)
         shutil.copytree(self.root, root)
         with closing(sqlite3.connect(made.metastore)) as connection, connection:
@@ -123,7 +123,7 @@ class World:
         )
 
     def left(self) -> list[str]:
-        """Return what nobody needs any more, in the metastore and on the disk."""
+        """Return what is not needed any more, in the metastore and on the disk."""
         files = self.files
         found = []
         owned = {self.warehouse}

@@ -236,7 +236,7 @@ class Campaign:
         session = self.spark.newSession()
         session.conf.set("spark.acidsql.metastore", str(world.metastore))
         session.conf.set("spark.acidsql.synchronous", "off")
-        # Nobody waits for the locks of a dead process.
+        # No process waits for the locks of a dead one.
         session.conf.set("spark.acidsql.lock.timeout", "0")
         try:
             self._go_on(session, made, world, found)

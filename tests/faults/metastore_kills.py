@@ -173,7 +173,7 @@ def main() -> None:
     share = count // workers
     first = seed + number * share
     last = seed + count if number == workers - 1 else first + share
-    # Children share this memory as long as nobody writes to it.
+    # Children share this memory as long as it is not written to.
     gc.collect()
     gc.freeze()
     for fault in faults(Path(home), range(first, last)):
@@ -181,7 +181,7 @@ def main() -> None:
 
 
 class _Needed(Mapping[tuple[str, str], int]):
-    """Hits of each cell that a whole campaign needs, found by a dry run when they are asked for."""
+    """Hits of each cell that a whole campaign needs, found by a dry run at their first use."""
 
     @staticmethod
     @cache

@@ -227,7 +227,7 @@ def _check_leftovers(
         looker: another client.
         placed: the directories before, if there must not be others now.
         error: with which it ended.
-        lost: whether a transaction was opened of which the client did not hear.
+        lost: whether a transaction was opened without an answer to the client.
     """
     still_open, locks = leftovers(looker)
     if locks or len(still_open) > lost:
@@ -258,7 +258,7 @@ def _must_work(looker: SparkSession, statement: str) -> None:
 
 
 def kill(server: MetastoreServer, proxy: CallProxy, back: threading.Event) -> None:
-    """Kill a server, and start it again; nobody reaches it until the event is set."""
+    """Kill a server, and start it again; no client reaches it until the event is set."""
 
     def start() -> None:
         server.start()

@@ -1,4 +1,4 @@
-"""Statements of the notebook in which ``notebook`` interrupts cells."""
+"""Statements of the notebook whose cells ``notebook`` interrupts."""
 
 from __future__ import annotations
 

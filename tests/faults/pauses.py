@@ -110,7 +110,7 @@ class Sleeper:
             "it came later": statement.apply(work.after),
             "both at once": work.apply(statement.after),
         }
-        # What the other process found tells whether this one had committed before.
+        # What the other process found shows whether this one had committed before.
         changes = difference(statement.before, statement.after) is not None
         if changes and difference(work.before, statement.after) is None:
             possible = {"it came first": work.after}

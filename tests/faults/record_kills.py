@@ -1,4 +1,4 @@
-"""Command that counts anew how often each statement reaches each step.
+"""Command that counts again how often each statement reaches each step.
 
 ``python -m tests.faults.record_kills [s3]``; what it counts (``kill_steps.json``,
 ``kill_steps_s3.json``) are the cells that a whole campaign must hit.

@@ -39,7 +39,7 @@ class DownloadedFiles(LocalFiles):
         return True
 
     def list_all(self, paths: Sequence[str]) -> Sequence[Listing]:
-        """List directories; files were modified at the milliseconds that S3A tells."""
+        """List directories; files were modified at the milliseconds that S3A reports."""
         return [_in_milliseconds(listing) for listing in LocalFiles.list_all(self, paths)]
 
     def list_trees(self, paths: Collection[str]) -> Mapping[str, Listing]:
@@ -98,7 +98,7 @@ class S3World(World):
         self.bucket.delete(self._prefix)
 
     def copy(self, root: Path) -> S3World:
-        """Copy a world that nobody uses."""
+        """Copy a world that is not in use."""
         made = S3World(root, self.bucket)
         self.bucket.copy(self._prefix, made._prefix)
         root.mkdir()
@@ -111,7 +111,7 @@ class S3World(World):
             return world.state()
 
     def left(self) -> list[str]:
-        """Return what nobody needs any more, in the metastore and on S3."""
+        """Return what is not needed any more, in the metastore and on S3."""
         with closing(sqlite3.connect(self.metastore)) as connection:
             rows = connection.execute("SELECT operation FROM file_operations")
             found = [f"journal has {operation}" for (operation,) in rows]
@@ -141,7 +141,7 @@ class S3World(World):
         """Return key, content and time of modification of each object, as they are at one time.
 
         The JVM of a process that was killed deletes what it staged for a moment longer. If an
-        object is gone since it was listed, all of them are listed anew.
+        object is gone since it was listed, all of them are listed again.
         """
         deadline = time.monotonic() + _PATIENCE
         while True:

@@ -100,7 +100,7 @@ _KINDS: Mapping[str, Kind] = {
 
 
 def _defined(world: World, database: str, name: str, *, partitioned: bool = False) -> Table:
-    """Define a table as a server wants it: of ORC, which nobody reads here."""
+    """Define a table as a server wants it: of ORC, which is not read here."""
     made = definition(world, database, name, partitioned=partitioned)
     properties = {"transactional": "true"}
     return replace(made, file_format=FileFormat.ORC, owner="ann", properties=properties)

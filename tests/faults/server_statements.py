@@ -30,7 +30,7 @@ class Kind:
         follow: statement that must work in the state after it.
         stands: whether its change of the catalog stands if the transaction does not commit after
             it: a server knows no step that is both.
-        changes_partitions: whether its partitions tell whether it has happened.
+        changes_partitions: whether its partitions show whether it has happened.
         half: table that is visible while it is filled, and that a killed client leaves empty.
         half_is_ended_by: statement that ends it.
     """

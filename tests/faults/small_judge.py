@@ -96,7 +96,7 @@ def _check(
 
 
 def _allowed(ending: Ending, before: State, after: State) -> Sequence[State]:
-    """Return the states that may be found after a statement that nobody disturbed."""
+    """Return the states that may be found after a statement that was not disturbed."""
     if ending.returned:
         return [after]
     if ending.error is None:
@@ -128,7 +128,7 @@ def _while_paused(trial: Trial, child: Forked) -> Callable[[Ending], Sequence[St
             expected = _disturbed(world, session, KINDS["create"], expected)
             insert(Actor(world, session, "third"), ("default", "new"), [()])
             expected = expected.changed(("default", "new"), added={(): ["third_"]})
-        # Some statements open no transaction, and time nobody out.
+        # Some statements open no transaction, and time out none.
         has_timed_out = bool(open_before - {t.txn_id for t in _open(session)})
     child.wake()
     had_committed = found != before
@@ -142,7 +142,7 @@ def _while_paused(trial: Trial, child: Forked) -> Callable[[Ending], Sequence[St
             raise Violation(f"it had committed, and raised {ending.error}")
         if before == after or had_committed or not ending.returned:
             return [expected]
-        # Before it has a write id, a statement begins anew if others have committed meanwhile.
+        # Before it has a write id, a statement begins again if others have committed meanwhile.
         began_anew = len(ending.statuses) > 1
         if has_timed_out and kind.in_transaction and not began_anew:
             raise Violation("it had timed out, and returned")

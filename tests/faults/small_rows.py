@@ -223,7 +223,7 @@ def compact(
 
 
 def do_queued(session: AcidSession) -> None:
-    """Do the compactions that somebody requested, and that nobody works at."""
+    """Do the compactions that were requested, and that no worker has taken."""
     with patch.object(worker, "write_merged", write_merged):
         while any(c.state is CompactionState.INITIATED for c in session.metastore.compactions()):
             # One whose partition was dropped fails, and leaves the queue.

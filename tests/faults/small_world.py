@@ -46,7 +46,7 @@ class State:
         databases: their names.
         tables: rows of each partition of each table; a table without partitions has the values ().
         landed: content of each file that waits to be loaded.
-        properties: the tables' properties, and ``columns`` where they are not ``row`` alone.
+        properties: the tables' properties, and ``columns`` where they are not only ``row``.
     """
 
     databases: frozenset[str]
@@ -141,7 +141,7 @@ class World:
             metastore.close()
 
     def copy_from(self, template: Path) -> None:
-        """Make the world as it is in a template. Data files are shared: nobody writes into one."""
+        """Make the world as it is in a template. Data files are shared, and never written to."""
         shutil.rmtree(self.root, ignore_errors=True)
         for directory, _, names in os.walk(template):
             place = self.root / Path(directory).relative_to(template)

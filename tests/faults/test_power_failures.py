@@ -50,7 +50,7 @@ class Machine:
         crash(moment, self.world.root, random)
         landing = self.world.root / "landing"
         for file in sorted(landing.iterdir(), reverse=True):
-            # Nobody has written to it since, though it may be hidden; the model knows no times.
+            # It was not written to since, though it may be hidden; the model knows no times.
             name = re.sub(r"^_acidsql_loaded_\d+_", "", file.name)
             if name != file.name and (landing / name).exists():
                 file.unlink()  # a file that is renamed in its directory has one name, too

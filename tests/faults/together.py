@@ -1,6 +1,6 @@
-"""Several processes at once on the same small tables, some of which are killed or interrupted.
+"""Several processes at once on the same small tables; some are killed or interrupted.
 
-The metastore's history of write ids says in which order they have committed. Each one notes what it
+The metastore's history of write ids has the order of their commits. Each one notes what it
 is about to commit; applied in that order, these changes must give what is found at the end.
 """
 

@@ -143,7 +143,7 @@ class Worker:
             statement: what was run in ``state``.
             outcome: how it ended.
             may_leave: parts of the names of what it may leave behind.
-            patience: seconds in which transactions may time out.
+            patience: seconds that transactions may take to time out.
             errors_may_come_after: whether an error may follow the commit.
         """
         try:

@@ -1,4 +1,4 @@
-"""Tests of the look into files: what their names tell, and what pyorc reads in them."""
+"""Tests of the look into files: what their names show, and what pyorc reads in them."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, length: int) -> None:
 
 
 def test_damaged_metadata_are_named(tmp_path: Path) -> None:
-    from acidsql.format.orc_tail import append_metadata  # noqa: PLC0415 - of this test alone
+    from acidsql.format.orc_tail import append_metadata  # noqa: PLC0415 - only for this test
 
     whole = TABLES / "update" / "data" / "delta_0000001_0000001_0000" / "bucket_00000_0"
     content = whole.read_bytes()

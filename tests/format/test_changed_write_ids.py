@@ -1,4 +1,4 @@
-"""Write ids whose changes a feed tells, and the directories that tell them."""
+"""Write ids whose changes a feed reports, and the directories that contain them."""
 
 from __future__ import annotations
 

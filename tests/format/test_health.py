@@ -20,7 +20,7 @@ BASE = Health(base="base_0000005", base_bytes=1_000_000, stored_rows=1_000, file
 
 EXAMPLES = {
     "no files": (Health(), []),
-    "base alone": (BASE, []),
+    "only a base": (BASE, []),
     "few small deltas": (replace(BASE, deltas=4, delete_deltas=5, delta_bytes=1_000), []),
     "many deltas": (
         replace(BASE, deltas=6, delete_deltas=4, delta_bytes=1_000),

@@ -22,7 +22,7 @@ Row = tuple[Any, ...]
 def written(
     rows: list[Row], codec: str = "ZLIB", schema: str = SCHEMA, stripe: int = 1, **options: Any
 ) -> bytes:
-    """Return the bytes of an ORC file in which each batch of rows is a stripe."""
+    """Return the bytes of an ORC file with each batch of rows as a stripe."""
     buffer = BytesIO()
     compression = pyorc.CompressionKind[codec]
     writer = pyorc.Writer(

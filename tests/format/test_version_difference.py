@@ -1,4 +1,4 @@
-"""Directories in which versions of a partition differ, on histories of a model."""
+"""Directories where versions of a partition differ, on histories of a model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TXNS = ValidTxnList(high_water_mark=10_000)
 
 @dataclass
 class History:
-    """Partition whose old directories nobody removes.
+    """Partition whose old directories are never removed.
 
     Attributes:
         rows: rows in each base and delta.

@@ -1,7 +1,7 @@
 """Command of the fuzzers: ``python -m tests.fuzz TARGET … --minutes M --seed S``.
 
-Each target reads inputs that nobody would write: random ones, and broken ones made of real ones. An
-input that fails is made as small as it gets, and printed with its seed; the exit status is 1 then.
+Each target reads inputs that no program writes: random ones, and broken ones made of real ones. An
+input that fails is made as small as it gets, and printed with its seed. The exit status is 1 then.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ _ADDITIONS = st.builds(
 
 @contextmanager
 def _session() -> Iterator[None]:
-    """Make a table with rows 1 and 3, of which others are copies; row 2 is deleted."""
+    """Make a table with rows 1 and 3, for others to copy; row 2 is deleted."""
     running = SparkSession.getActiveSession()
     with tempfile.TemporaryDirectory(prefix="acidsql-fuzz-") as home:
         spark = running or (

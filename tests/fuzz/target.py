@@ -23,7 +23,7 @@ class Target:
         summary: what is read, in a few words.
         inputs: strategy of its inputs.
         check: reads an input; raises if it fails in a way that users should not see.
-        around: context in which inputs are read, for what they share.
+        around: context for reading inputs, with what they share.
         is_slow: whether an input takes longer than a few milliseconds.
     """
 

@@ -2,7 +2,7 @@
 
 A folder of ``histories`` has ``data`` (the table's directory in the end, from which nothing was
 cleaned), ``meta.json`` (as that of a golden table), and ``steps.jsonl``: statement, newest write id
-and rows with their row ids. ``python -m tests.hive.record_histories`` records them anew.
+and rows with their row ids. ``python -m tests.hive.record_histories`` records them again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class GoldenHistory:
 
     @property
     def oldest_with_changes(self) -> int:
-        """Oldest version after which changes can be told: compactions of Hive are in no history, so
+        """Oldest version after which changes can be read: compactions of Hive are in no history, so
         that a base may have been rebalanced.
         """
         return max((b.max_write_id for b in self._bases() if b.visibility_txn_id), default=0)

@@ -77,7 +77,7 @@ def test_a_version_reads_as_in_hive_at_its_step(
             frame = acidsql.table(empty, "t", version=version)
             assert rows_with_ids(frame) == expected_with_ids(empty, step), version
             continue
-        # What was cleaned before a table is adopted nobody knows.
+        # What was cleaned before a table is adopted is unknown.
         with pytest.raises(AcidAnalysisError) as caught:
             acidsql.table(empty, "t", version=version)
         assert caught.value.condition == "HISTORY_NOT_AVAILABLE"

@@ -13,7 +13,7 @@ def hand_over(hive: Hive, metastore: Metastore, ours: str, theirs: str) -> None:
 
     Args:
         ours: the table in acidsql's metastore.
-        theirs: the table over the same directory in Hive's; nobody has written it there.
+        theirs: the table over the same directory in Hive's; it was never written there.
     """
     while _highest_write_id(hive, theirs) < metastore.next_write_id("default", ours) - 1:
         txn_id = hive.call("open_txn", "acidsql")

@@ -1,4 +1,4 @@
-"""Random histories of a table, in which acidsql and Hive take turns.
+"""Random histories of a table that acidsql and Hive write in turns.
 
 A history is data: a schema, rows of a source table, and steps with the rows that each must leave.
 A seed makes it, and makes the same one again. Nothing here needs Spark or Hive.
@@ -45,7 +45,7 @@ class StepKind(Enum):
 
 
 class Failure(Enum):
-    """Way in which a statement of acidsql fails."""
+    """Kind of failure of a statement of acidsql."""
 
     AT_COMMIT = "an error at the commit, after which it takes back what it wrote"
     KILLED = "an error at the commit, after which its files stay, as those of a killed client"
@@ -63,7 +63,7 @@ class Step:
         touched: keys of older rows that got a new row id.
         probe: a condition.
         probed: keys of the rows for which the condition is true.
-        failure: way in which the statement must fail, or None.
+        failure: how the statement must fail, or None.
         aside: True if the statements run in a session of Hive whose transaction stays open for
             several steps.
     """
@@ -152,7 +152,7 @@ _WEIGHTS = {
     StepKind.OPEN: 2,
     StepKind.END: 0,
 }
-# They wait until nobody else writes the table.
+# They wait until the table has no other writer.
 _EXCLUSIVE = (StepKind.OVERWRITE, StepKind.TRUNCATE)
 _ALONE = (*_EXCLUSIVE, StepKind.ALTER)
 

@@ -23,7 +23,7 @@ from tests.hive_values import Identified, RowId, in_order, row_of_hive, rows_wit
 
 _MAIN, _ASIDE = "main", "aside"
 _MOST_SHOWN = 3
-# Hive is asked for the rows of a condition, and how many there are, after every third step.
+# After every third step, Hive is queried for the rows of a condition and their number.
 _ASKED = 3
 _COMPACTIONS = (StepKind.MINOR, StepKind.MAJOR)
 # A row id is unique within a partition.
@@ -174,8 +174,8 @@ class _Player:
     def _in_one_write_id(self) -> bool:
         """Return whether all deltas of a partition, delete deltas included, have one write id.
 
-        Of such deltas Hive's compactor makes directories in which Hive's vectorised reader applies
-        no delete event, so that it shows deleted rows.
+        Of such deltas Hive's compactor makes directories where Hive's vectorised reader applies no
+        delete event, so that it shows deleted rows.
         """
         root = self._hive.warehouse / self._history.table
         for place in {root, *(path.parent for path in root.rglob("delete_delta_*"))}:

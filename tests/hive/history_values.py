@@ -195,8 +195,8 @@ def array_of(element: Kind) -> Kind:
 
     def draw(rng: Random) -> Value:
         items = [element.value(rng) for _ in range(rng.randint(0, 3))]
-        # The files in which a task of Hive leaves its answer cannot tell array(NULL) from NULL, nor
-        # array('') and array(array()) from array().
+        # The files where a task of Hive leaves its answer do not distinguish array(NULL) from NULL,
+        # nor array('') and array(array()) from array().
         items = [] if len(items) == 1 and items[0].shown in (None, "", ()) else items
         sql = f"CAST(array({', '.join(item.sql for item in items)}) AS {name})"
         return Value(sql=sql, shown=tuple(item.shown for item in items))

@@ -58,7 +58,7 @@ class Hive:
 
     @property
     def warehouse(self) -> Path:
-        """Directory in which tables lie by default."""
+        """Directory of tables by default."""
         return self.home / "warehouse"
 
     @property
@@ -83,9 +83,10 @@ class Hive:
         """Commit the transaction of a session.
 
         Now and then Hive's COMMIT finds no transaction in the session, and tries to unlock what the
-        transaction has locked, which the metastore refuses; or its metastore waits in Derby for a
+        transaction has locked, which the metastore refuses. Or its metastore waits in Derby for a
         client that waits for it, and gives up. The session has forgotten the transaction then, and
-        the metastore still has it open: the metastore is told to commit, as often as it gives up.
+        the metastore still has it open: it is committed by the metastore, with a new attempt
+        whenever that gives up.
         """
         try:
             self.run("COMMIT", session=session)
@@ -120,10 +121,10 @@ class Hive:
             self.clean(table)
 
     def clean(self, table: str) -> None:
-        """Have the cleaner remove what is obsolete in a table, as far as nobody may read it.
+        """Have the cleaner remove the obsolete directories of a table that no reader may read.
 
-        It leaves a compaction alone that was committed within ``metastore.txn.opentxn.timeout``, a
-        second: a transaction with a lower number might still be opening.
+        It skips a compaction that was committed within ``metastore.txn.opentxn.timeout``, a second:
+        a transaction with a lower number might still be opening.
         """
         deadline = time.monotonic() + _CLEAN_SECONDS
         while True:

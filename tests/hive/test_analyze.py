@@ -68,7 +68,7 @@ def test_an_insert_between_scan_and_write(ours: Ours, hive: Hive, t: str) -> Non
         ours.sql(f"ANALYZE TABLE {t} COMPUTE STATISTICS FOR COLUMNS id")
     assert counted(hive, t)[0] == "3"
     assert counted(hive, t, "WHERE p = 1") == ("2", False)
-    # Which partitions others have written to nobody tells.
+    # It is not reported which partitions others have written to.
     assert counted(hive, t, "WHERE p = 2") == ("1", False)
     ours.sql(f"ANALYZE TABLE {t} COMPUTE STATISTICS FOR COLUMNS id")
     assert counted(hive, t) == ("3", True)

@@ -1,4 +1,4 @@
-"""Tests that the Hive of the tests is real, alone and reachable from this machine only."""
+"""Tests that the Hive of the tests is real, not shared and reachable from this machine only."""
 
 from __future__ import annotations
 

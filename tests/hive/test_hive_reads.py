@@ -117,7 +117,7 @@ def test_hive_reads_changes_and_compacts_what_we_write(
 
 
 def test_values_of_every_type_agree(hive: Hive, empty: SparkSession) -> None:
-    # The files in which a task of Hive leaves its answer cannot tell array(NULL) from NULL.
+    # The files where a task of Hive leaves its answer do not distinguish array(NULL) from NULL.
     values_of = {k: [v for v in values if v != "array(NULL)"] for k, values in VALUES.items()}
     columns = ", ".join(f"c{i} {kind}" for i, kind in enumerate(values_of))
     table = Shared(hive, empty, "ours_every_type", f"id INT, {columns}")

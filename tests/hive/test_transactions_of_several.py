@@ -40,7 +40,7 @@ def test_hive_reads_and_compacts_one_transaction(
     columns = "id INT, v STRING" + ("" if partitioned else ", p INT")
     ours.sql(f"CREATE TABLE {t} ({columns}) {layout} {ACID}")
     part = "p = 1" if partitioned else ""
-    # A base, so that the compaction below merges the transaction alone.
+    # A base, so that the compaction below merges only the transaction.
     ours.sql(f"INSERT OVERWRITE {t} SELECT CAST(id AS INT), 'old', 1 FROM range(20)")
     with acidsql.transaction(ours.spark) as txn:
         for statement in STATEMENTS:

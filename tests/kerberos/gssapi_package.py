@@ -1,4 +1,4 @@
-"""Package gssapi, of which there is the source alone: compiled once, with headers that are fetched
+"""Package gssapi, which is published only as source: compiled once, with headers that are fetched
 where the system has none.
 """
 

@@ -203,7 +203,7 @@ def test_a_token_that_nobody_has_renewed(
 
 
 class Program:
-    """Process with a Spark session, in which no ticket is to be had (``spark_program``)."""
+    """Process with a Spark session, where no ticket is to be had (``spark_program``)."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process

@@ -9,7 +9,7 @@ _SERVERS = "hdfs or s3 or kafka or cluster or metastore or kerberos or serve or 
 _REPEATED = "repeated or golden or random"
 # Seeds of each test with random inputs.
 _RANDOM_TESTS = 12
-# Faults of a family. One takes seconds, but for those whose processes and servers start anew.
+# Faults of a family. One takes seconds, but for those that start new processes and servers.
 _FAULTS = {
     "kills": 60,
     "s3-kills": 12,

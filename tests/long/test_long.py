@@ -31,7 +31,7 @@ def test_seeds_come_from_the_one_that_is_given() -> None:
 
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have two short parts, the second of which fails."""
+    """Have two short parts; the second fails."""
 
     def part(name: str, status: int) -> Part:
         return Part(name=name, arguments=lambda seed: ("-c", f"print({seed}); exit({status})"))

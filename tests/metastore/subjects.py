@@ -23,8 +23,8 @@ from tests.metastore.server.launcher import MetastoreServer
 
 TIMEOUT = 300.0
 START = 1_700_000_000.0
-# Servers look for transactions that timed out every second, and leave aborted ones alone that wrote
-# nothing, which they would forget. Nobody but the tests works on compactions.
+# Every second servers look for transactions that timed out. They keep aborted ones that wrote
+# nothing, which they would forget. Only the tests work on compactions.
 SERVER_SETTINGS = {
     "metastore.acid.housekeeper.interval": "1s",
     "metastore.acid.txn.cleaner.interval": "1d",
@@ -94,7 +94,7 @@ class Subject(Protocol):
 
 
 class FakeClock:
-    """Seconds since 1970 that pass only when told to."""
+    """Seconds since 1970 that pass only by a call."""
 
     def __init__(self) -> None:
         self.now = START

@@ -32,7 +32,7 @@ FILE = "delta_0000001_0000001_0000/bucket_00000"
 
 @pytest.fixture
 def made(metastore: Metastore, employee: Table, france: Partition, spain: Partition) -> Table:
-    """Create a table with two partitions, each of which has a file."""
+    """Create a table with two partitions, each with a file."""
     metastore.create_table(employee, [france, spain])
     for partition in (france, spain):
         path = local(f"{partition.location}/{FILE}")

@@ -120,7 +120,7 @@ def test_a_write_that_the_snapshot_did_not_see(metastore: Metastore) -> None:
 def test_a_write_that_was_open_and_commits_later(metastore: Metastore, kind: str) -> None:
     insert = Writer(metastore, "t")
     Writer(metastore, "t").analyze(COUNTED)
-    # A server would notice it of some writers alone, so acidsql is careful there.
+    # A server would notice it only of some writers, so acidsql is careful there.
     assert comparable(kept(metastore)).is_current is (kind == "embedded")
     insert.write()
     found = kept(metastore)

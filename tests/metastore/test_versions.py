@@ -1,4 +1,4 @@
-"""Versions of tables, as every metastore tells them."""
+"""Versions of tables, as every metastore reports them."""
 
 from __future__ import annotations
 

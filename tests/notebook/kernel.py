@@ -1,4 +1,4 @@
-"""A real Jupyter kernel, and what it tells a front end."""
+"""A real Jupyter kernel, and what it sends to a front end."""
 
 from __future__ import annotations
 

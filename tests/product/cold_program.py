@@ -20,7 +20,7 @@ TABLE = "CREATE TABLE IF NOT EXISTS t (id INT) STORED AS ORC TBLPROPERTIES ('tra
 
 
 def calls(spark: SparkSession, home: Path) -> Mapping[str, Callable[[int], Any]]:
-    """Return a call of each public function; a number tells the threads apart."""
+    """Return a call of each public function; a number distinguishes the threads."""
 
     def insert(number: int) -> None:
         text = f"INSERT INTO t VALUES ({number})"

@@ -127,7 +127,7 @@ class Lab:
         return "/*+ COALESCE(1) */" if insert_only else ""
 
     def compact(self, table: str, kind: str, partition: str = "") -> Any:
-        """Compact a table that nobody reads; the entry of SHOW COMPACTIONS."""
+        """Compact a table that has no reader; the entry of SHOW COMPACTIONS."""
         acidsql.release(self.spark)
         part = f" PARTITION ({partition})" if partition else ""
         self.sql(f"ALTER TABLE {table}{part} COMPACT '{kind}'")

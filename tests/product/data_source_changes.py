@@ -1,4 +1,4 @@
-"""Changes of a table that ``format("acidsql")`` tells in this process, beside ``table_changes``."""
+"""Changes of a table by ``format("acidsql")`` in this process, beside ``table_changes``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows_of(reader: Any, parts: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 
 def told_by_source(lab: Lab, table: str, **options: str) -> list[tuple[Any, ...]]:
-    """Return what the data source tells, times as microseconds, sorted by text."""
+    """Return what the data source reads, times as microseconds, sorted by text."""
     source: Any = AcidDataSource(options_of(lab, table, **options))
     schema = lab.spark.createDataFrame([], source.schema()).schema
     reader = source.reader(schema)
@@ -38,7 +38,7 @@ def told_by_source(lab: Lab, table: str, **options: str) -> list[tuple[Any, ...]
 
 
 def told_by_spark(lab: Lab, table: str, arguments: str) -> list[tuple[Any, ...]]:
-    """Return what ``table_changes`` tells, times as microseconds, sorted by text."""
+    """Return what ``table_changes`` returns, times as microseconds, sorted by text."""
     text = f"SELECT * FROM table_changes('{table}', {arguments})"
     frame = lab.frame(text)
     columns = [

@@ -10,7 +10,7 @@ from acidsql.storage.filesystem import FileSystem, Listing
 
 
 def note_listings(monkeypatch: pytest.MonkeyPatch, note: Callable[[str], None]) -> None:
-    """Have ``note`` called with the path of each directory that is listed, alone or with others."""
+    """Have ``note`` called with the path of each directory that is listed, also among others."""
     real = FileSystem.list_all
 
     def list_all(self: FileSystem, paths: Sequence[str]) -> Sequence[Listing]:

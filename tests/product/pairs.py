@@ -27,7 +27,7 @@ class Pair:
     plain: SparkSession
 
     def frames(self, text: str, *args: Any, **frames: Any) -> tuple[DataFrame, DataFrame]:
-        """Run a text, in which $db is the database, over both kinds of tables."""
+        """Run a text over both kinds of tables; $db in it is the database."""
         return (
             acidsql.sql(self.acid, text.replace("$db", "query_acid"), *args, **frames),
             self.plain.sql(text.replace("$db", "query_plain"), *args, **frames),

@@ -28,7 +28,7 @@ class Table:
         name: name in statements.
         columns: types by name.
         partitions: names of columns that have one value in all rows of a partition.
-        key: name of a column in which no two rows have the same value.
+        key: name of a column whose values are all different.
     """
 
     name: str

@@ -307,9 +307,7 @@ class Statements(Expressions):
         return self._random.choice([table.name, f"(SELECT * FROM {table.name})"])
 
     def _offset(self) -> int:
-        """Return a number that makes new keys of old ones, of which there are fewer than a
-        thousand.
-        """
+        """Return a number that makes new keys of old ones, of fewer than a thousand old ones."""
         self._inserts += 1
         return 1000 << self._inserts
 

@@ -1,4 +1,4 @@
-"""Statements about tables delete nothing that they did not make or were not told to delete."""
+"""Statements about tables delete only what they made or have to delete."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_lost_rows_are_looked_for_where_files_do_not_tell(lab: Lab) -> None:
 
     lab.sql(f"DELETE FROM {t} WHERE id = 3")
     assert not looks_for(3)
-    # The stripes of two write ids in one file, the first of which has a gap.
+    # The stripes of two write ids in one file. The first has a gap.
     lab.compact(t, "major")
     lab.sql(f"DELETE FROM {t} WHERE id = 4")
     assert looks_for(4)

@@ -55,7 +55,7 @@ class History:
         self._write(f"INSERT INTO {self.table} VALUES {values}")
 
     def update(self) -> None:
-        """Update rows, some of which go to the other partition."""
+        """Update rows; some go to the other partition."""
         bound, moves = self.chosen.choice([2, 4, 7]), self.chosen.random() < 0.3
         if not any(i < bound for i in self.rows):
             return
@@ -129,7 +129,7 @@ class History:
         if net:
             assert all(count == 1 for count in found.values()), arguments
             return
-        # What an UPDATE or INSERT OVERWRITE leaves as it is may be told as deleted and inserted.
+        # Unchanged rows of an UPDATE or INSERT OVERWRITE may be reported as deleted and inserted.
         assert not expected - found, arguments
         for row in changes:
             is_update = row[3].startswith("update_")

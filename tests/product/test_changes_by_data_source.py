@@ -1,4 +1,4 @@
-"""Tests of the changes that ``format("acidsql")`` tells: those of ``table_changes``, as a batch and
+"""Tests of the changes that ``format("acidsql")`` reads: those of ``table_changes``, as a batch and
 as a stream.
 """
 

@@ -311,7 +311,7 @@ def test_partitions_and_directories(lab: Lab) -> None:
 
 @pytest.mark.slow
 def test_files_of_committed_writes_that_are_lost(lab: Lab) -> None:
-    """Check that what nothing in the table tells is known from the history."""
+    """Check that what nothing in the table shows is known from the history."""
     table = lab.create("id INT", partitioned="p INT", values="(1, 1), (2, 1), (3, 2)")
     lab.sql(f"DELETE FROM {table} WHERE id = 1")
     lab.sql(f"INSERT INTO {table} VALUES (4, 3)")
@@ -459,7 +459,7 @@ def test_metadata_are_written_anew(lab: Lab, table: str, name: str) -> None:
     read = lab.file(file)
     assert read.metadata["hive.acid.key.index"] == read.expected_key_index
     assert (read.metadata["hive.acid.stats"], read.metadata["hive.acid.version"]) == ("1,0,0", "2")
-    # Nobody looks into what was moved aside.
+    # What was moved aside is not looked into.
     lab.compact(table, "major")
     assert (aside / ADDED / FILE).exists()
     assert found(lab, table) == []

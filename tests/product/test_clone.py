@@ -25,7 +25,7 @@ def _identified(lab: Lab, table: str) -> list[tuple[object, ...]]:
 
 
 def _history(lab: Lab) -> str:
-    """Make a table with rows in two deltas, two of which were deleted and one updated."""
+    """Make a table with rows in two deltas; two rows were deleted and one was updated."""
     table = lab.create("id INT, v STRING COMMENT 'words' DEFAULT 'x', p INT")
     lab.insert(table, "(1, 'a', 1), (2, 'b', 1), (3, 'c', 2)")
     lab.insert(table, "(4, 'd', 2), (5, 'e', 3)")

@@ -30,7 +30,7 @@ def test_the_first_calls_of_a_process_may_come_from_sixteen_threads(tmp_path: Pa
 
 @pytest.mark.slow
 def test_the_first_read_of_a_process_may_come_from_a_batch_of_a_stream(tmp_path: Path) -> None:
-    """Check that what reads need of py4j leaves the server alone that PySpark's stream uses."""
+    """Check that what reads need of py4j does not disturb the server of PySpark's stream."""
     done = subprocess.run(
         [sys.executable, "-m", first_batch_program.__name__, str(tmp_path)],
         capture_output=True,

@@ -42,7 +42,7 @@ def entries(lab: Lab, text: str) -> list[tuple[Any, ...]]:
 
 
 def exclusive_lock(lab: Lab, table: str, partition: str | None = None) -> int:
-    """Open a transaction that lets nobody else at a table or partition."""
+    """Open a transaction that excludes all others from a table or partition."""
     txn_id = lab.session.metastore.open_txn("ann", "somewhere")
     request = LockRequest(
         database="default",

@@ -100,7 +100,7 @@ def highest(lab: Lab) -> int:
     [
         ("major", False, False),
         ("minor", False, False),
-        ("minor", True, False),  # the compacted delete delta tells who deleted
+        ("minor", True, False),  # the compacted delete delta shows who deleted
         ("major", True, True),  # nothing that is unknown is taken for different
     ],
 )
@@ -196,7 +196,7 @@ def test_the_loser_is_run_again_and_tells_it(
 
 @pytest.mark.slow
 def test_threads_that_change_one_row_take_turns(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that one retry is enough, whoever is about to commit: no statement loses twice."""
+    """Check that one retry is enough with any other committer: no statement loses twice."""
     t = pairs(lab)
     threads, each = 4, 3
     meeting = threading.Barrier(threads)

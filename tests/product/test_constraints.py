@@ -29,7 +29,7 @@ _CHEAP = "price < 100 OR day = 'sale'"
 
 @pytest.fixture
 def toys(lab: Lab) -> Iterator[Lab]:
-    """Create the table ``toys`` with three rows, one of which has no id."""
+    """Create the table ``toys`` with three rows, one without an id."""
     lab.sql(_CREATE)
     lab.sql("INSERT INTO toys VALUES (1, 5, 'a'), (2, 500, 'sale'), (NULL, NULL, 'b')")
     yield lab

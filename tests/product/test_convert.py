@@ -40,7 +40,7 @@ def refused(run: Callable[[], object]) -> str:
 
 
 def write_days(lab: Lab, path: Path) -> None:
-    """Write a Parquet table of three days, one of which needs escaping."""
+    """Write a Parquet table of three days; one needs escaping."""
     lab.spark.sql(
         "SELECT * FROM VALUES (1, map('k', array(1, NULL)), 'a'), (2, NULL, 'a'), "
         "(3, map('x', array(2), 'y', NULL), 'b c'), (4, map(), NULL) AS t (id, m, day)"

@@ -21,7 +21,7 @@ Listed = set[str]
 
 @pytest.fixture(scope="module", autouse=True)
 def today(spark: SparkSession) -> Iterator[date]:
-    """Set a time zone in which it is noon; yield the date there."""
+    """Set a time zone where it is noon; yield the date there."""
     now = datetime.now(UTC)
     ahead = 12 - now.hour
     with Lab(spark).settings(spark__sql__session__timeZone=f"{ahead:+03}:00"):

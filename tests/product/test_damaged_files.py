@@ -79,7 +79,7 @@ def test_damaged_rows_fail_the_query_and_are_named(lab: Lab, table: str, directo
     """Check that Spark reports damaged rows; it never skips a file, whatever its settings are."""
     named = f"{directory}/bucket_00000"
     if directory == DELTA and minor_version(lab.spark.version) < (4, 0):
-        named += "|Buffer size too small"  # Spark 3.5 does not say in which file
+        named += "|Buffer size too small"  # Spark 3.5 does not name the file
     file = _file(lab, table, directory)
     content = bytearray(file.read_bytes())
     with file.open("rb") as stream:
@@ -119,7 +119,7 @@ def test_an_empty_file_beside_others_is_named(lab: Lab, table: str) -> None:
 
 
 def test_an_empty_file_without_a_version_file_has_no_rows(lab: Lab, table: str) -> None:
-    """Check an empty file of a writer of which nothing is known."""
+    """Check an empty file of an unknown writer."""
     file = _file(lab, table, DELTA)
     file.write_bytes(b"")
     file.with_name("_orc_acid_version").unlink()
@@ -138,7 +138,7 @@ def test_an_empty_file_of_a_streaming_client_has_no_rows(lab: Lab, table: str) -
 
 
 def test_a_delete_file_without_a_byte_is_refused(lab: Lab, table: str) -> None:
-    """Check an empty delete file, whoever wrote it."""
+    """Check an empty delete file of any writer."""
     file = _file(lab, table, DELETE_DELTA)
     file.write_bytes(b"")
     file.with_name("_orc_acid_version").unlink()

@@ -58,7 +58,7 @@ def test_deleted_rows_have_the_write_id_that_deleted_them(lab: Lab, partitioned:
     assert _shown(lab, table, "v = 'a' AND NOT row__is__deleted") == live
     frame = acidsql.table(lab.spark, table, deleted_rows=True)
     assert "row__is__deleted" not in frame.columns
-    # The tails of the files tell how many rows are left, which is not what is asked.
+    # The tails of the files show how many rows are left, which is not the question.
     assert frame.count() == 7
     if partitioned:
         assert frame.where("p = 8").count() == 1
@@ -82,7 +82,7 @@ def test_the_table_property_asks_for_queries_and_other_tables(lab: Lab) -> None:
         f"SELECT id, row__is__deleted AS gone FROM {table}"
     )
     assert lab.sql(f"SELECT count_if(gone), count(*) FROM {table}_copy") == [(3, 7)]
-    # A statement that changes the table sees its rows alone.
+    # A statement that changes the table sees only its rows.
     assert lab.sql(f"UPDATE {table} SET v = 'd' WHERE id < 3") == [(2, 2)]
     assert lab.sql(f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table})") == [(4, 4)]
     lab.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('acid.fetch.deleted.rows')")

@@ -235,7 +235,7 @@ def test_statements_outlive_power_failures(
     assert failures.at_random(150, seed=2) == []
     numbers = range(len(failures.statements))
     others = [failures.statements[n] for n in numbers if not failures.relies_on_syncs(n)]
-    # What these change is seen in the metastore alone.
+    # What these change is seen only in the metastore.
     named = [statement.partition(" (")[0] for statement in others]
     assert named == ["CREATE TABLE p", "ALTER TABLE p DROP PARTITION"]
     random = Random(3)

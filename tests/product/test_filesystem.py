@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 
 def odd_names(spark: SparkSession, root: str) -> None:
-    """Check that directories listed together or alone give the same, with any file names."""
+    """Check that directories listed together or one by one give the same, with any file names."""
     files = FileSystem(spark)
     names = ["a, b", "c; isDirectory=true; length=9;", "plain"]
     full, empty, missing = child(root, "full"), child(root, "empty"), child(root, "missing")

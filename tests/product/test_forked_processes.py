@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.spark,
-    # From Python 3.12 on os.fork warns in a process with threads, of which py4j has some.
+    # From Python 3.12 on os.fork warns in a process with threads, and py4j has some.
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning"),
 ]
 
@@ -74,7 +74,7 @@ def test_leases_outlive_a_child_that_ends(spark: SparkSession) -> None:
         try:
             session.close()  # as atexit does
             os._exit(0)
-        except BaseException as error:  # noqa: BLE001 - the parent tells it
+        except BaseException as error:  # noqa: BLE001 - the parent reports it
             print(error, file=sys.stderr)
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0

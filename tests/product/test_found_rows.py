@@ -110,8 +110,8 @@ def test_copies_of_a_table_read_all_columns_that_are_compared(lab: Lab, long: st
     assert found == expected
 
 
-# Blocks in which a value is always NULL, always the same, or never; none of them ends where a batch
-# does, and the row groups have three batches each.
+# In a block, a value is always NULL, always the same, or never. No block ends where a batch does.
+# The row groups have three batches each.
 _BLOCK = "CASE k DIV 1700 % 4 WHEN 0 THEN NULL WHEN 1 THEN {constant} ELSE {value} END"
 _WIDE = {
     "x DOUBLE": ("1.5D", "k / 3"),

@@ -67,7 +67,7 @@ def test_rows_are_counted_after_every_kind_of_change(lab: Lab, partitioned: str)
     lab.insert(t, "(6, 6, 1), (7, 7, 1), (8, 8, 1)")
     lab.sql(f"DELETE FROM {t} WHERE id = 7")
     lab.compact(t, "major")
-    # Whether the row that an event deletes was there before, only a scan can tell.
+    # Only a scan can determine whether the row that an event deletes was there before.
     lab.sql(f"DELETE FROM {t} WHERE id = 8")
     assert _both(lab, t) == (3, False)
 

@@ -33,7 +33,7 @@ def functions(spark: SparkSession) -> Iterator[None]:
 @pytest.fixture(
     params=[
         pytest.param({}, id="by the driver"),
-        # The driver gives up, and a job computes all values anew and shuffles them.
+        # The driver gives up, and a job computes all values again and shuffles them.
         pytest.param({"driver_rows": 5, "one_task_bytes": 0}, id="by a job, after the driver"),
     ]
 )

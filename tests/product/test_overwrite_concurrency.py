@@ -30,7 +30,7 @@ class Waiting:
         self._answer: Future[Rows] = Future()
 
     def start(self, lab: Lab, text: str) -> None:
-        """Run a statement as far as to its waiting for a lock."""
+        """Run a statement until it waits for a lock."""
         self._answer = self._pool.submit(lab.sql, text)
         deadline = time.monotonic() + 60
         while all(lock.state is LockState.ACQUIRED for lock in lab.session.metastore.locks()):
@@ -52,7 +52,7 @@ def waiting() -> Iterator[Waiting]:
 
 @pytest.fixture
 def before_lock() -> Iterator[Plan]:
-    """Do something once, when the next transaction is open and has asked for no lock yet."""
+    """Do something once, when the next transaction is open and has requested no lock yet."""
     with once(Point.BEFORE_LOCKS) as plan:
         yield plan
 
@@ -93,7 +93,7 @@ def test_an_insert_waits_for_an_overwrite_and_is_not_lost_below_its_base(
     else:
         lab.sql(f"TRUNCATE TABLE {t} {part}")
     assert waiting.answer() == [(1, 1)]
-    # Its first write id was below that of the base, so it began anew.
+    # Its first write id was below that of the base, so it began again.
     left = [(2, 2), (3, 4)] if statement == "overwrite" else [(3, 4)]
     assert lab.rows(t, "id, row__id.writeid") == left
 

@@ -1,4 +1,4 @@
-"""Tests of queries of partition columns alone: their results, and whether they need a scan."""
+"""Tests of queries of only partition columns: their results, and whether they need a scan."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_partitions_without_rows_are_left_out(lab: Lab, table: str) -> None:
     assert _values(lab, table) == ([(1,), (10,), (2,), (None,)], False)
     lab.sql(f"DELETE FROM {table} WHERE p = 1 AND id = 0")
     assert _values(lab, table) == ([(1,), (10,), (2,), (None,)], False)
-    # As many delete events as rows: only a scan of that partition tells.
+    # As many delete events as rows: only a scan of that partition can determine it.
     lab.sql(f"DELETE FROM {table} WHERE p = 1")
     lab.sql(f"UPDATE {table} SET id = id + 5 WHERE p = 10")
     assert _values(lab, table) == ([(10,), (2,), (None,)], True)

@@ -1,4 +1,4 @@
-"""Several Python processes at one JVM, which calls the one that has asked for it last."""
+"""Several Python processes at one JVM, which calls the one that has requested it last."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-# Each is run on a table of 20,000 rows of which every tenth is deleted. The first runs change how
+# Each is run on a table of 20,000 rows; every tenth is deleted. The first runs change how
 # its rows lie: a scan of files that no delete concerns joins another one.
 STATEMENTS = {
     "insert": "INSERT INTO {t} SELECT id, id FROM range(5000)",

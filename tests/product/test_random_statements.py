@@ -167,7 +167,7 @@ def _rows(session: SparkSession, query: str) -> list[str]:
 
 
 def _by_text(rows: list[Any]) -> list[str]:
-    # 0.0 and -0.0 are the same in groups, of which either may stand for both.
+    # 0.0 and -0.0 are the same in groups, and either may be shown for both.
     return sorted(repr(tuple(row)).replace("-0.0", "0.0") for row in rows)
 
 

@@ -73,7 +73,7 @@ def wait_for_leases(session: AcidSession) -> None:
 
 
 def create_another(spark: SparkSession) -> None:
-    """Use a new session, when what nobody reaches any more has been collected."""
+    """Use a new session, when what is not reachable any more has been collected."""
     later = spark.newSession()  # PySpark itself keeps the one that was made last
     bridge.collect_garbage(spark)
     AcidSession.of(later)

@@ -161,7 +161,7 @@ def test_the_driver_writes_a_merge_of_few_rows_into_a_table_that_is_dear_to_join
     gone = f"WHEN NOT MATCHED BY SOURCE AND {t}.id = 4 THEN DELETE"
     assert lab.sql(f"{merge.format(two)} {gone}") == [(3, 2, 1, 0)]
     assert staged == ["by a job"]
-    # Nobody knows how many rows of the target a row of the source matches.
+    # It is not known how many rows of the target a row of the source matches.
     three = "(SELECT * FROM VALUES (3, 'z') AS s(id, v))"
     set_limits(monkeypatch, driver_rows=2)
     assert lab.sql(merge.format(three)) == [(2, 2, 0, 0)]

@@ -91,7 +91,7 @@ def test_a_killed_client_leaves_what_it_committed(lab: Lab) -> None:
     printed = [6, *map(int, program.stdout.read().split())]
     program.wait()
     rows = lab.rows(table)
-    # It may have been killed between a commit and the line that tells of it.
+    # It may have been killed between a commit and the line that reports it.
     assert len(rows) in (2 * printed[-1], 2 * printed[-1] + 2)
     assert rows == [(n, s) for n in range(len(rows) // 2) for s in "ab"]
     lab.session.metastore.reap()

@@ -52,7 +52,7 @@ def ids(spark: SparkSession, table: str = "t") -> list[int]:
 
 
 def reopened(spark: SparkSession) -> SparkSession:
-    """Close the session's state: the next statement opens its metastore anew."""
+    """Close the session's state: the next statement opens its metastore again."""
     AcidSession.of(spark).close()
     return spark
 
@@ -81,7 +81,7 @@ def test_of_two_metastores_the_first_to_write_owns_it(
     empty: SparkSession, other: SparkSession, place: Path, statement: str
 ) -> None:
     create(empty, "t", place)
-    create(other, "t", place)  # nobody has written yet
+    create(other, "t", place)  # no session has written yet
     acidsql.sql(empty, "INSERT INTO t VALUES (1)")
     acidsql.sql(empty, "INSERT INTO t VALUES (3)")
     before = sorted(str(path) for path in place.rglob("*"))

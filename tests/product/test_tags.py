@@ -19,7 +19,7 @@ def own(empty: SparkSession) -> Lab:
 
 
 def compacted(lab: Lab, table: str) -> None:
-    """Compact a table and remove all that nobody needs."""
+    """Compact a table and remove all that is not needed."""
     acidsql.release(lab.spark)
     lab.sql(f"ALTER TABLE {table} COMPACT 'major'")
     lab.sql(f"VACUUM {table} RETAIN 0 HOURS")

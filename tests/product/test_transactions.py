@@ -470,7 +470,7 @@ def test_changes_that_a_serializable_transaction_reads_up_to_now_must_stay_true(
             lab.sql("START TRANSACTION")
             lab.sql(f"SELECT count(*) FROM table_changes('{t}', {arguments})")
             lab.sql(f"INSERT INTO {total} VALUES (1)")
-            lab.sql("COMMIT")  # nobody else has written
+            lab.sql("COMMIT")  # no other transaction has written
             lab.sql("START TRANSACTION")
             lab.sql(f"SELECT count(*) FROM table_changes('{t}', {arguments})")
             other.insert(t, "(2)")

@@ -27,7 +27,7 @@ def large_targets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def joins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Record the ways in which MERGEs join."""
+    """Record how MERGEs join."""
     taken: list[str] = []
     for name in ("merge_join", "merge_with_broadcast_source"):
         own = getattr(bridge, name)
@@ -115,7 +115,7 @@ def test_sources_that_are_not_few_and_other_joins_go_the_common_way(
 
 @pytest.mark.repeated
 def test_few_rows_of_a_source_that_seems_large_are_held(lab: Lab, joins: list[str]) -> None:
-    """Check a source with a filter, of which Spark assumes that it keeps all rows."""
+    """Check a source with a filter; Spark assumes that it keeps all rows."""
     t = lab.create("id bigint, u string, v string")
     lab.sql(f"INSERT INTO {t} SELECT id, uuid(), 'old' FROM range(40000)")
     s = lab.create("id bigint, u string, w bigint")

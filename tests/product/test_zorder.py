@@ -57,8 +57,8 @@ def test_rows_are_clustered_and_stay_the_same(own: Lab) -> None:
     assert (row.type, row.state) == ("rebalance", "succeeded")
     assert sorted(own.rows(t), key=repr) == before
     found = shares(own, t)
-    # Four times four ranges, of which a condition on one column reads about four; that on the text
-    # which half of the rows have reads half of them.
+    # Of four times four ranges, a condition on one column reads about four. The condition on the
+    # text that half of the rows have reads half of them.
     assert found["a"] < 0.45
     assert found["s"] < 0.55
     (health,) = own.frame(f"DESCRIBE HEALTH {t}").collect()

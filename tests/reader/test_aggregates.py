@@ -1,4 +1,4 @@
-"""Tests of aggregates of whole tables, which the statistics of files tell."""
+"""Tests of aggregates of whole tables, which the statistics of files have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 
 def told(lab: Lab, query: str) -> bool:
-    """Return whether statistics tell the answer of a query."""
+    """Return whether statistics have the answer of a query."""
     return "statistics of the files" in lab.sql(f"EXPLAIN {query}")[0][0]
 
 

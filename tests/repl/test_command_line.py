@@ -196,7 +196,7 @@ def test_statements_in_the_session_of_the_tests(
 @pytest.mark.slow
 @pytest.mark.spark
 def test_checks_of_tables(empty: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check all tables, then some: the exit code tells whether there are problems."""
+    """Check all tables, then some: the exit code shows whether there are problems."""
     monkeypatch.setattr(spark_options, "start_session", lambda **_: empty)
     monkeypatch.setattr(SparkSession, "stop", lambda _: None)
     for name in ("well", "ill"):

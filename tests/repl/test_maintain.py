@@ -24,7 +24,7 @@ _CREATE = "CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'=
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Return a directory with a table of eleven deltas, and nobody who has compacted it."""
+    """Return a directory with a table of eleven deltas that was never compacted."""
     inserts = [f"INSERT INTO t VALUES ({i})" for i in range(11)]
     text = "; ".join([_CREATE, *inserts])
     options = ["--conf", "spark.acidsql.compaction.auto=off", "-e", text]

@@ -189,7 +189,7 @@ def test_directories_that_the_copy_does_not_know_are_listed_and_accepted(home: P
 
 
 def test_transactions_that_were_open_in_the_copy_are_ended(home: Path) -> None:
-    """Whoever had them open may have committed since."""
+    """The clients that had them open may have committed since."""
     with closing(opened(home)) as store:
         begin(store, home / "t", "t")
         unpublished = store.open_txn("ann", "host")

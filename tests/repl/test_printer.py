@@ -173,7 +173,7 @@ SPARK_PARSE = (
 
 
 class SparkError(Exception):
-    """Stands for PySpark's exceptions, which need a JVM to be made."""
+    """Replacement of PySpark's exceptions, which need a JVM to be made."""
 
 
 def test_spark_message_ends_before_state_position_and_plan() -> None:

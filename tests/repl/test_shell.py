@@ -206,7 +206,7 @@ def test_statements_run_outside_the_main_thread_in_a_job_group(spark: SparkSessi
 
 
 def no_editor(*_arguments: object) -> None:
-    raise AssertionError("no editor was asked for")
+    raise AssertionError("no editor was requested")
 
 
 def console_of(shell: Shell, directory: Path, wait: Callable[[float], None]) -> Console:

@@ -70,7 +70,7 @@ def test_what_a_command_interrupts_can_be_dropped_or_typed_on() -> None:
 
 
 def test_quotes_are_those_of_the_dialect() -> None:
-    text = "SELECT '\\' AS a \\G"  # a backslash escapes the quote in Spark alone
+    text = "SELECT '\\' AS a \\G"  # a backslash escapes the quote only in Spark
     (line,) = parts(text, Lexis.TRINO)
     assert isinstance(line, Line)
     assert line.command == "\\G"

@@ -128,7 +128,7 @@ def test_a_query_lists_its_partitions_by_few_requests(client: Client) -> None:
     with client.store.requests.counting() as made:
         acidsql.sql(client.spark, "SELECT * FROM t")
     assert made == Counter(list=3)
-    # Of few partitions these alone are listed.
+    # If few partitions are required, only these are listed.
     with client.store.requests.counting() as made:
         acidsql.sql(client.spark, "SELECT * FROM t WHERE p IN (7, 77, 777)")
     assert made == Counter(list=3)

@@ -1,4 +1,4 @@
-"""Tests of ``acidsql serve`` over a Hive Metastore: what its clients write and are told."""
+"""Tests of ``acidsql serve`` over a Hive Metastore: what its clients write and see."""
 
 from __future__ import annotations
 

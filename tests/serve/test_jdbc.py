@@ -197,7 +197,7 @@ def test_metadata_has_tables_and_columns(client: JdbcConnection) -> None:
         ("sales", "w", "VIEW", "a view"),
     ]
     assert client.tables(None, "n%", "VIEW") == [("default", "names", "VIEW", "")]
-    # Older releases of Spark tell that these are strings.
+    # Older releases of Spark report these as strings.
     char, varchar = (column[2] for column in client.columns("default", "plain", "c_%"))
     assert client.columns("sales", "sold") == [
         ("sold", "day", "DATE", ""),

@@ -46,7 +46,7 @@ def test_statements_of_clients_at_once_run_once_each(port: int, cursor: Any) -> 
             for n in range(_EACH):
                 own.execute("INSERT INTO written VALUES (%d, %d)", (client, n))
             connection.close()
-        except BaseException as error:  # noqa: BLE001 - told by the test's thread
+        except BaseException as error:  # noqa: BLE001 - reported by the test's thread
             failed.append(error)
 
     threads = [threading.Thread(target=write, args=(client,)) for client in range(_CLIENTS)]

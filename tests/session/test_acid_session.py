@@ -18,7 +18,7 @@ class Handle:
 
 
 class Kept(list[str]):
-    """Leases or temporary views, of which some end when they are looked at."""
+    """Leases or temporary views; some end when they are looked at."""
 
     def __init__(self, *names: str, ending: int = 0) -> None:
         super().__init__(names)

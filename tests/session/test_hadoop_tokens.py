@@ -57,7 +57,7 @@ def test_tokens_of_the_user(spark: SparkSession) -> None:
         assert source.current() == _TOKEN
         assert HadoopTokens(spark, "").current() is None
     finally:
-        # Nothing takes tokens of a user back; this one is of nobody's service.
+        # Nothing takes tokens of a user back; this one is of no service.
         gone = DelegationToken(identifier=b"", password=b"", kind="NONE", service="none")
         user.addToken(hadoop.io.Text(KIND), java_token(hadoop, gone))
     assert source.current() is None

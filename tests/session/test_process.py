@@ -1,4 +1,4 @@
-"""Sessions that acidsql cannot work in, told in a sentence; no Spark."""
+"""Sessions that acidsql cannot work in, reported in a sentence; no Spark."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def session(spark: SparkSession) -> SparkSession:
-    """Return a session whose settings nobody else sees."""
+    """Return a session whose settings no other test sees."""
     return spark.newSession()
 
 

@@ -20,7 +20,7 @@ def test_a_value_is_made_once_as_long_as_it_is_kept() -> None:
 
     assert [get(key) for key in "abab"] == ["A", "B", "A", "B"]
     assert made == ["a", "b"]
-    get("c")  # the place of the one that was asked for longest ago
+    get("c")  # the place of the one that was requested longest ago
     get("b")
     assert made == ["a", "b", "c"]
     get("a")

@@ -36,7 +36,7 @@ def committed_rows(metastore: Metastore, name: str, root: Path) -> list[tuple[An
 
 
 def complete(path: Path) -> bytes:
-    """Return a bucket file as far as its side file says."""
+    """Return a bucket file up to the length in its side file."""
     content = path.read_bytes()
     side = path.with_name(path.name + SIDE_FILE_SUFFIX)
     return content[: last_length(side.read_bytes())] if side.exists() else content

@@ -3,7 +3,7 @@
 ``python -m tests.streaming.dying_client METASTORE TABLE [WEB]``: WEB is the address of WebHDFS, if
 the table is there.
 
-It commits the rows 1 and 2 of a table ``(id INT)``, each in a transaction of a batch of five,
+It commits the rows 1 and 2 of a table ``(id INT)``, each in a transaction of a batch of five. It
 makes the row 3 a part of the file without a commit, and prints the ids of the transactions that are
 open then. In HDFS it then sends a part of what it appends to the file, and is killed within.
 """

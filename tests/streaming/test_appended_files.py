@@ -87,7 +87,7 @@ def _events(write_id: int, row_id: int) -> pa.Table:
 
 
 def _write_ids(path: Path, committed: set[int]) -> list[int]:
-    """Return the write ids of the rows that readers see, of committed transactions alone."""
+    """Return the write ids of the rows that readers see, of only committed transactions."""
     content = complete(path)
     rows = pyorc.Reader(BytesIO(content)) if content else ()
     return [row[1] for row in rows if row[1] in committed]

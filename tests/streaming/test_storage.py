@@ -1,4 +1,4 @@
-"""Tests of connections to tables that are not on the local disk, as far as no server is needed."""
+"""Tests of connections to tables that are not on the local disk, where no server is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints are told from columns, and taken out of their text."""
+"""Constraints are distinguished from columns, and taken out of their text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from acidsql.syntax.constraints import (
          ["CHECK (a < b)"]),
         ("a INT -- CHECK (a > 0)\n, b INT CHECK (b -- ) \n > 0)",
          "a INT -- CHECK (a > 0)\n, b INT", ["CHECK (b      \n > 0)"]),
-        # What nobody knows stays for Spark's parser, which refuses it.
+        # What is not known stays for Spark's parser, which refuses it.
         ("a INT, PRIMARY KEY (a) DEFERRABLE", "a INT, PRIMARY KEY (a) DEFERRABLE", []),
         ("a INT, FOREIGN KEY (a)", "a INT, FOREIGN KEY (a)", []),
     ],

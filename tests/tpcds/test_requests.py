@@ -1,4 +1,4 @@
-"""Requests are told apart by what they do, and reported as a ratio."""
+"""Requests are distinguished by what they do, and reported as a ratio."""
 
 from __future__ import annotations
 

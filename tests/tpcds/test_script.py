@@ -1,4 +1,4 @@
-"""Tests of the maintenance script, run in DuckDB alone: every statement changes something."""
+"""Tests of the maintenance script, run only in DuckDB: every statement changes something."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def conflicts(
     [
         ([1], [[2]], False),
         ([1], [[1]], True),
-        ([1, 3, 5], [[0, 2, 4]], False),  # statistics alone do not tell
+        ([1, 3, 5], [[0, 2, 4]], False),  # statistics are not enough
         ([1, 3, 5], [[0, 2, 4], [7], [5]], True),
         ([5], [range(10_000)], True),
         (range(0, 10_000, 2), [[9_999], [9_997]], False),
@@ -176,7 +176,7 @@ def test_more_events_than_the_limit(deleter: Deleter, monkeypatch: pytest.Monkey
 def test_delete_deltas_that_are_gone(
     deleter: Deleter, tmp_path: Path, left: str, expected: list[bool]
 ) -> None:
-    """What compactions left of them tells, or it is a conflict."""
+    """What compactions left of them decides, or it is a conflict."""
     for clash in expected:
         with transaction(deleter.session) as late:
             write_id = deleter.begin(late.txn_id)

@@ -87,7 +87,7 @@ def committed_ids(store: EmbeddedMetastore) -> set[int]:
 
 
 def clean_up(store: EmbeddedMetastore) -> None:
-    """Do what a compaction and the cleaner after it tell the metastore."""
+    """Do what a compaction and the cleaner after it report to the metastore."""
     entry = store.request_compaction("default", "t", None, CompactionType.MAJOR)
     store.next_compaction("worker", entry.compaction_id)
     compactor = store.open_txn("ann", "host", TxnType.COMPACTION)

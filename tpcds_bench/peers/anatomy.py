@@ -22,7 +22,7 @@ TASKS, C1, C2, GC, DRIVER, PYTHON = KINDS = (
 )
 """Kinds of threads. ``DRIVER`` are those of the JVM that are nothing else: analysis and planning,
 calls from Python, and Janino where it compiles before a job."""
-# Beginnings of the names of the JVM's threads, of which Linux keeps 15 characters.
+# Beginnings of the names of the JVM's threads. Linux keeps 15 characters of a name.
 _NAMES = {
     "Executor task": TASKS,
     "C1 Compiler": C1,

@@ -50,7 +50,7 @@ class Client:
         """
         if self._process.stdin is None:
             raise WorkerError("the worker has no standard input")
-        with contextlib.suppress(BrokenPipeError):  # the answer tells why
+        with contextlib.suppress(BrokenPipeError):  # the answer says why
             send(self._process.stdin, {"do": do, **what})
         return self._answer()
 
@@ -99,7 +99,7 @@ def start(python: Path, engine: str, work: Path, *, driver_memory: str) -> Itera
 
 
 def errors(log: Path) -> str:
-    """Return the last lines of a log that tell of an error, without stack traces."""
+    """Return the last lines of a log that report an error, without stack traces."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
     telling = [line for line in lines if _TELLING.match(line)]
     return "; ".join(telling[-_LINES:])[-_TOLD:] or "nothing"

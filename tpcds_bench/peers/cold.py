@@ -48,7 +48,7 @@ def run(setup: Setup, group: Group, *, rounds: int, only: Sequence[str] = ()) ->
     Args:
         setup: what is needed.
         group: the engines.
-        rounds: rounds, all of which count.
+        rounds: number of rounds; all of them count.
         only: parts of the names of steps; all are measured if there are none.
 
     Raises:

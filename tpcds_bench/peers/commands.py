@@ -24,7 +24,7 @@ from tpcds_bench.peers.sources import make_sources
     "engines",
     type=click.Choice(tuple(registry.ENGINES)),
     multiple=True,
-    help="Engine (repeatable); all unless told.",
+    help="Engine (repeatable); all by default.",
 )
 @click.pass_obj
 def peers_command(

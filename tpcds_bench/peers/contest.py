@@ -44,7 +44,7 @@ class Contest:
 
         Args:
             members: the engines.
-            progress: told the engine and step before each.
+            progress: called with the engine and step before each.
         """
         self._members = list(members)
         self._progress = progress

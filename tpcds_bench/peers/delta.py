@@ -20,7 +20,7 @@ class Delta(Engine):
     settings: ClassVar[Mapping[str, str]] = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # Partitions of its own shuffles, 50 unless told: as few as everybody has.
+        # Partitions of its own shuffles, 50 by default: as few as all engines have.
         "spark.databricks.delta.snapshotPartitions": SETTINGS["spark.sql.shuffle.partitions"],
     }
 
@@ -44,5 +44,5 @@ class Delta(Engine):
         self.sql(f"REORG TABLE {table} APPLY (PURGE)").collect()
 
     def maintain(self, table: str) -> None:
-        """Merge small files (``OPTIMIZE``); files with many deleted rows are written anew."""
+        """Merge small files (``OPTIMIZE``); files with many deleted rows are rewritten."""
         self.sql(f"OPTIMIZE {table}").collect()

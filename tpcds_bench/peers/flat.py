@@ -1,4 +1,4 @@
-"""Plain ORC: what changes rows writes the whole table anew."""
+"""Plain ORC: a change of rows rewrites the whole table."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Flat(Engine):
         )
 
     def compact(self, table: str) -> None:
-        """Write the table anew."""
+        """Rewrite the table."""
         self._write(table, f"SELECT {names(self.columns)} FROM {table}")
 
     def change(self, change: Change) -> None:
-        """Add files for an INSERT; write the table anew for all else."""
+        """Add files for an INSERT; rewrite the table for all else."""
         if isinstance(change, Insert):
             self.sql(change_sql(change, change.table, self.columns))
         else:

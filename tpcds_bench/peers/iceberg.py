@@ -51,7 +51,7 @@ class Iceberg(Engine):
         return self.work / "tables" / _SCHEMA / table
 
     def compact(self, table: str) -> None:
-        """Write all data files anew."""
+        """Rewrite all data files."""
         self.sql(
             f"CALL {_CATALOG}.system.rewrite_data_files(table => '{_SCHEMA}.{table}',"
             " options => map('rewrite-all', 'true'))"

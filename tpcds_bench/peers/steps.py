@@ -20,7 +20,7 @@ from tpcds_bench.peers.statements import (
 )
 
 TABLE, SMALL = "store_sales", "small"
-"""The tables that each round makes anew; the small one is loaded before its steps."""
+"""The tables that each round makes again; the small one is loaded before its steps."""
 
 
 _SCATTERED_PERCENT = "ss_ticket_number % 100 = 37"

@@ -129,7 +129,7 @@ def main(name: str, work: Path, driver_memory: str) -> None:
 
 
 def _answers() -> IO[str]:
-    """Take standard output for answers alone: the JVM's prints go where errors do."""
+    """Take standard output only for answers: the JVM's prints go where errors do."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return answers

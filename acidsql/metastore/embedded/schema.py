@@ -209,8 +209,8 @@ _VERSION_5 = (
     "ALTER TABLE compactions ADD COLUMN pool TEXT",
     "ALTER TABLE compactions ADD COLUMN order_by TEXT",  # of a rebalance
     "ALTER TABLE compactions ADD COLUMN buckets INTEGER",  # of a rebalance
-    # The history of the tables: a row for each write id, made when it is allocated and completed by
-    # the commit, and one for each compaction, whose write_id is the highest that it merged.
+    # The history of the tables. It has a row for each write id, made when it is allocated and
+    # completed by the commit. A compaction has a row too, whose write_id is the highest one merged.
     f"""
     CREATE TABLE history (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,

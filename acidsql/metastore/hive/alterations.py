@@ -127,7 +127,7 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
             changed statistics.
 
     Raises:
-        WriteConflictError: CONCURRENT_WRITE, somebody has altered or dropped it since.
+        WriteConflictError: CONCURRENT_WRITE, another client has altered or dropped it since.
     """
     before = (existing.parameters or {}).get(DDL_TIME, "")
     if "writeId" not in context:

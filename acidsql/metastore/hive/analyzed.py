@@ -2,8 +2,8 @@
 
 Rows and sizes are parameters of a table or partition, with ``COLUMN_STATS_ACCURATE``. Statistics of
 columns have calls of their own. Both are written under the write id of the transaction that
-computed them, with the write ids that it saw: Hive 4 does not believe them if somebody else has
-written since (isCurrentStatsValidForTheQuery of ObjectStore).
+computed them, with the write ids that it saw: Hive 4 does not believe them if others have written
+since (isCurrentStatsValidForTheQuery of ObjectStore).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def with_own(seen: ValidWriteIdList, own: int) -> ValidWriteIdList:
 def _with_basic(owner: Any, computed: Statistics, write_id: int) -> Any:
     """Copy a table or partition with other rows and sizes.
 
-    What is known of its columns stays: the server drops it if somebody has written meanwhile.
+    What is known of its columns stays: the server drops it if others have written meanwhile.
     """
     made = copy.deepcopy(owner)
     parameters = dict(made.parameters or {})

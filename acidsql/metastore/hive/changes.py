@@ -1,6 +1,6 @@
 """Changes of the catalog directly before a commit. A server knows no step that is both.
 
-If the commit fails, they are taken back from last to first; what somebody has changed since is left
+If the commit fails, they are taken back from last to first; what others have changed since is left
 as it is, and what was dropped stays dropped.
 """
 

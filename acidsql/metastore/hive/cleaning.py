@@ -5,7 +5,7 @@ the setting TXN_USE_MIN_HISTORY_WRITE_ID Hive 4 looks at what readers have regis
 cleans after a compaction whose highest write id is below the lowest one that is registered for the
 table (ReadyToCleanHandler).
 
-Hive's own readers register the lowest open write id, or the one after the highest, and so do not
+Hive's own readers register the lowest open write id, or the one after the highest. So they do not
 hold back a compaction of just what they see. acidsql registers one less.
 """
 

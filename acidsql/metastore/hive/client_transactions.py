@@ -30,8 +30,8 @@ class OwnTxn:
         locks: ids of lock requests that are not known to be granted.
         exclusive: tables and partitions on which it requested an EXCLUSIVE lock.
         changes: tables and partitions that it updates or deletes from.
-        changing: tables that it locked as a whole to update or delete from them, with the operation
-            of a dynamic write, which names its partitions later, or None for other writes.
+        changing: tables that it locked as a whole to update or delete from them. The value is the
+            operation of a dynamic write, which names its partitions later; None for other writes.
         reading: tables registered with the server's cleaner, each with the transactions whose
             compactions are read.
         key_value: what its commit sets beside (``hms.CommitTxnKeyValue``), or None.

@@ -74,7 +74,7 @@ def _told(table: Table) -> Mapping[str, Any] | None:
     try:
         told: Mapping[str, Any] = json.loads(text)
         is_own = (told["created"], told["now"]) == (table.created, _digest(table.columns))
-    except (ValueError, KeyError, TypeError):  # somebody has written something else
+    except (ValueError, KeyError, TypeError):  # another client has written something else
         return None
     return told if is_own else None
 

@@ -21,7 +21,7 @@ from acidsql.metastore.model import Table
 def of_table(server: Server, database: str, name: str) -> ColumnConstraints:
     """Return the constraints of a table that exists."""
     found = _fetched(server, database, name)
-    # Hive 3.1 forgets the columns of constraints when somebody else alters the table.
+    # Hive 3.1 forgets the columns of constraints when another client alters the table.
     not_null, defaults = (
         [c for c in some if c.column_name and c.enable_cstr]
         for some in (found.not_null, found.defaults)
@@ -78,7 +78,7 @@ def changes(
 
     Args:
         before: its definition, if it is known: CHECK constraints and keys that it does not have
-            were made by somebody else since, and stay.
+            were made by other clients since, and stay.
         recreate: True if all constraints are dropped and added again: the table's columns change,
             and the server is Hive 3.1, which then forgets the columns of its constraints.
     """

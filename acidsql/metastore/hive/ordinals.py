@@ -29,7 +29,7 @@ def reserve(server: Server, existing: Any, count: int) -> int:
         existing: the server's table, as it is now.
 
     Raises:
-        WriteConflictError: CONCURRENT_WRITE, somebody has altered the table since.
+        WriteConflictError: CONCURRENT_WRITE, another client has altered the table since.
     """
     first = int((existing.parameters or {}).get(ORDINALS, "0").split()[0])
     if not count:

@@ -20,7 +20,7 @@ _METHODS = (SparkConnectionMethod.SESSION, SparkConnectionMethod.THRIFT)
 
 @dataclass
 class AcidSqlCredentials(SparkCredentials):
-    """Credentials of dbt-spark, of which ``session`` is the default method and needs no host."""
+    """Credentials of dbt-spark, whose default method ``session`` needs no host."""
 
     host: str | None = None
     method: SparkConnectionMethod = SparkConnectionMethod.SESSION

@@ -98,7 +98,7 @@ class AcidSqlAdapter(SparkAdapter):
     def parse_describe_extended(
         self, relation: BaseRelation, raw_rows: Iterable[Any]
     ) -> list[AcidSqlColumn]:
-        """Return the columns that DESCRIBE EXTENDED shows, with what it tells of the table.
+        """Return the columns that DESCRIBE EXTENDED shows, with what it shows of the table.
 
         A heading after the columns has no type.
         """

@@ -1,4 +1,4 @@
-"""Fixtures of the embedded metastore alone."""
+"""Fixtures of only the embedded metastore."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.metastore.subjects import Subject, embedded_subject
 
 @pytest.fixture
 def subject(tmp_path: Path) -> Iterator[Subject]:
-    """Yield the embedded metastore alone."""
+    """Yield only the embedded metastore."""
     with embedded_subject(tmp_path / "metastore.db") as embedded:
         yield embedded
 

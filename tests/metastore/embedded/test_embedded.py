@@ -1,4 +1,4 @@
-"""Tests of promises of the embedded metastore alone: its errors, stricter rules and size."""
+"""Tests of promises of only the embedded metastore: its errors, stricter rules and size."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_aborts_that_named_no_partition_have_written_nothing(
         txn_id = store.open_txn("ann", "host")
         store.allocate_write_id(txn_id, "db", "p")
         store.lock(txn_id, [request(operation=Operation.UPDATE, table="p", dynamic=True)])
-        # Of a MERGE, which did not get as far as its updates.
+        # Of a MERGE that did not get to its updates.
         store.add_dynamic_partitions(txn_id, "db", "p", named, Operation.INSERT)
         store.abort_txn(txn_id)
     clean(store, "year=1", highest_write_id=3)

@@ -260,7 +260,7 @@ def test_a_process_that_ends_at_any_step_leaves_the_state_before_or_after(
 
 
 class Late(LocalFiles):
-    """Files of a process that sleeps before one of its steps until it is told to go on."""
+    """Files of a process that sleeps before one of its steps until the test lets it go on."""
 
     def __init__(self, sleeps_before: int) -> None:
         super().__init__()

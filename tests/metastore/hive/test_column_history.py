@@ -1,4 +1,4 @@
-"""Tests of the property in which a table of a Hive Metastore has the columns of older versions."""
+"""Tests of the property with the columns of older versions of a table of a Hive Metastore."""
 
 from __future__ import annotations
 

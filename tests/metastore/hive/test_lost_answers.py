@@ -27,7 +27,7 @@ def proxy(server: MetastoreServer, store: HiveMetastore) -> Iterator[Proxy]:
 
 @pytest.fixture
 def client(proxy: Proxy) -> Iterator[HiveMetastore]:
-    """Yield a client whose connection breaks when the proxy is told to."""
+    """Yield a client whose connection the proxy can break."""
     connections = Connections(parse_uris(proxy.uri), user="ann", timeout=60)
     client = HiveMetastore(connections, user="ann")
     yield client

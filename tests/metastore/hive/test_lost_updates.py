@@ -1,4 +1,4 @@
-"""Tests of the detection of lost updates: by the server alone, and by acidsql with it.
+"""Tests of the detection of lost updates: by the server itself, and by acidsql with it.
 
 Two transactions open, both take their locks, the first commits, then the second tries to. The
 design rests on these facts: if one of them changes in a new server, a test here fails.

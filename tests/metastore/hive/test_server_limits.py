@@ -79,7 +79,7 @@ def test_tables(made: Callable[[int], Table], most: int, condition: str) -> None
 )
 def test_not_null_within_a_type(data_type: str, is_refused: bool) -> None:
     table = _column(type=data_type)
-    limits.check_table(replace(table, table_type=TableType.VIEW))  # its types count for nobody
+    limits.check_table(replace(table, table_type=TableType.VIEW))  # its types do not count
     if not is_refused:
         limits.check_table(table)
         return

@@ -1,4 +1,4 @@
-"""Tests of the properties in which a Hive Metastore keeps the names of columns."""
+"""Tests of the properties where a Hive Metastore keeps the names of columns."""
 
 from __future__ import annotations
 

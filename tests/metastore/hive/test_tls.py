@@ -1,4 +1,4 @@
-"""Tests of metastores that speak TLS: who is trusted, and that nobody reads along."""
+"""Tests of metastores that speak TLS: who is trusted, and that others cannot read along."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_zeros_at_the_end_of_aborted_bits_are_cut(
 
 
 def test_snapshot_by_write_id_is_never_asked_for() -> None:
-    # Its answer never lists the write id asked for as invalid, even if that is aborted.
+    # Its answer never lists the requested write id as invalid, even if that is aborted.
     names = {name for _, name, *_ in hms.GetValidWriteIdsRequest.thrift_spec.values()}
     assert names == {"fullTableNames", "validTxnList"}
 

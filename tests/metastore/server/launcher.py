@@ -108,7 +108,7 @@ class ServerCertificate:
 
     Attributes:
         key_store: file of Java with the certificate and its key.
-        trust_store: file of Java with the certificate alone.
+        trust_store: file of Java with only the certificate.
         pem: the certificate.
         password: of both files.
     """
@@ -180,7 +180,7 @@ class MetastoreServer:
 
     @property
     def warehouse(self) -> Path:
-        """Directory in which tables lie by default."""
+        """Directory of tables by default."""
         return self.home / "warehouse"
 
     def start(self) -> None:
@@ -279,7 +279,7 @@ class MetastoreServer:
             "metastore.support.concurrency": "true",
             "hive.support.concurrency": "true",
             "hive.txn.manager": "org.apache.hadoop.hive.ql.lockmgr.DbTxnManager",
-            # The default leader is whoever holds a lock, which outlives a server that was killed.
+            # The default leader is the holder of a lock, which outlives a server that was killed.
             "metastore.housekeeping.leader.election": "host",
             "metastore.housekeeping.threads.on": "true",
             **_task_settings(self.version),

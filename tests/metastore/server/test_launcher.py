@@ -1,4 +1,4 @@
-"""Tests that the servers of the tests are real, alone and reachable from this machine only."""
+"""Tests that the servers of the tests are real, not shared and reachable from this machine only."""
 
 from __future__ import annotations
 

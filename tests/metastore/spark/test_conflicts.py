@@ -163,7 +163,7 @@ def test_statement_that_waited_sees_what_it_waited_for(
     store.commit_txn(holder)
     thread.join(120)
     assert done == [[(1, 1)]]
-    # It began anew: what waited is aborted, and another transaction did it.
+    # It began again: what waited is aborted, and another transaction did it.
     assert waiting <= store.valid_txns().aborted
     assert ann.sql("SELECT v FROM t WHERE id = 1") == [("a+",)]
 

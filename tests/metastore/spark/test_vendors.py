@@ -23,7 +23,7 @@ _VERSION = "3.1.3000.7.1.9.0-387"
 
 @pytest.fixture(autouse=True)
 def renamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have all servers tell the version of a vendor."""
+    """Have all servers report the version of a vendor."""
     monkeypatch.setattr(Server, "version", property(lambda _: _VERSION))
 
 
