@@ -31,7 +31,7 @@ from acidsql.planning.name_resolution import (
 from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement import VIEW_DATABASE, VIEW_TEMPORARY
 from acidsql.planning.statement_snapshots import latest_snapshot
-from acidsql.planning.view_columns import as_declared
+from acidsql.planning.views import as_declared
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.table_owner import check_owner
 from acidsql.storage.filesystem import child

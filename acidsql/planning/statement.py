@@ -29,8 +29,7 @@ from acidsql.planning.parsed_statement import (
 from acidsql.planning.placeholder_pass import PlaceholderPass
 from acidsql.planning.placeholder_relations import Occurrence
 from acidsql.planning.pruning import find_required_rows
-from acidsql.planning.view_columns import as_declared
-from acidsql.planning.view_text import make_database_known, qualify_functions
+from acidsql.planning.views import as_declared, make_database_known, qualify_functions
 from acidsql.scan.columns import virtual_columns
 from acidsql.scan.directories import is_larger
 from acidsql.scan.plan import scan

@@ -1,9 +1,15 @@
-"""Names in the text of a view, which belong to the database where the view was made."""
+"""Views: the database where names in their texts belong, and their columns as declared."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 from acidsql import bridge
 from acidsql.format.identifiers import lowered
+from acidsql.metastore.model import Column
 from acidsql.planning.name_resolution import CATALOG
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax.lexer import quote
@@ -34,3 +40,28 @@ def qualify_functions(session: AcidSession, text: str, database: str) -> str:
     for start in sorted(places, reverse=True):
         text = f"{text[:start]}{quote(CATALOG)}.{quote(database)}.{text[start:]}"
     return text
+
+
+def as_declared(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
+    """Return the rows of a view's query with the names and comments of its columns.
+
+    As in Spark, a column without a comment has that of the query's column.
+
+    Args:
+        columns: () of a view that takes its columns from the query.
+    """
+    if not columns:
+        return frame
+    named = frame.toDF(*[column.name for column in columns])
+    if not any(column.comment for column in columns):
+        return named
+    return named.select(
+        *[
+            F.col(quote(column.name)).alias(
+                column.name, metadata={**field.metadata, "comment": column.comment}
+            )
+            if column.comment
+            else F.col(quote(column.name))
+            for column, field in zip(columns, named.schema.fields, strict=True)
+        ]
+    )
