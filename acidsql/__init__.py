@@ -43,6 +43,7 @@ __all__ = [
     "ChangesSince",
     "CopyReport",
     "Health",
+    "IdentityGenerator",
     "Maintenance",
     "Sink",
     "StatementMetrics",
@@ -83,6 +84,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "AcidSqlError": "acidsql.errors",
     "AcidTable": "acidsql.acid_table",
+    "IdentityGenerator": "acidsql.table_builders",
     "ChangesSince": "acidsql.change_feed",
     "CopyReport": "acidsql.copies",
     "Health": "acidsql.format.health",

@@ -45,7 +45,7 @@ def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
     """Run IMPORT TABLE; return one row of counts.
 
     The files become a delta as they are, as those of LOAD DATA do. The rows of a bucketed table are
-    written again, each to its bucket.
+    written again, each to its bucket, and so are timestamps in another form than the table's.
     """
     if statement.external:
         raise AcidAnalysisError(
@@ -63,7 +63,8 @@ def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
         refuse_checks(existing, "IMPORT")
     wanted = _wanted(session, table, archive, statement.partition)
     places = [(values, _sources(session, table, path, values)) for values in wanted]
-    rows = sum(check_files(session, table, files) or 0 for _, files in places)
+    checked = [check_files(session, table, files) for _, files in places]
+    rows = sum(one.rows or 0 for one in checked)
     if existing is not None:
         _check_free(session, existing, wanted)
     source = RecordedStatement(operation="IMPORT", text=statement.text)
@@ -75,7 +76,7 @@ def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
     with writing as write:
         # Which bucket a row has, is not taken from the name of a file: that of an archive of Hive's
         # may be the number of a task.
-        if table.num_buckets and rows:
+        if rows and (table.num_buckets or not all(one.keeps_timestamps for one in checked)):
             sizes = {values: _sizes(session, files) for values, files in places}
             write_rows_of(write, sizes)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 
@@ -12,6 +12,11 @@ from pyspark.sql.types import StructType, TimestampNTZType
 
 from acidsql.commands import result
 from acidsql.commands.events import WriteResult
+from acidsql.commands.file_timestamps import (
+    FILE_INSTANT,
+    differing_timestamps,
+    schema_of_file,
+)
 from acidsql.commands.insert import insert_counts, publish_empty, write_query
 from acidsql.commands.partitions import full_values
 from acidsql.commands.protect_acid_tables import owner_of
@@ -21,7 +26,7 @@ from acidsql.errors import AcidAnalysisError, AcidLookupError, FormatError
 from acidsql.format.identifiers import lowered
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail
-from acidsql.format.timestamp_types import TIMESTAMP, with_timestamps
+from acidsql.format.timestamp_types import LOCAL_TIME, TIMESTAMP, with_timestamps
 from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import FileFormat, Table
@@ -38,8 +43,22 @@ from acidsql.syntax.statements import LoadData
 from acidsql.transactions.write_intent import insert_intent
 from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
-# ORC types for which Hive tables have no type that acidsql reads.
-_FOREIGN = frozenset({"union", "timestamp_instant"})
+# ORC's type for which Hive tables have no type that acidsql reads.
+_UNION = "union"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedFiles:
+    """Files that are loaded.
+
+    Attributes:
+        rows: number of rows of ORC files; None of others.
+        keeps_timestamps: whether files have the timestamps of the table in its form: local times,
+            and instants of TIMESTAMP_LTZ. If not, the rows have to be written again.
+    """
+
+    rows: int | None
+    keeps_timestamps: bool = True
 
 
 def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
@@ -47,14 +66,14 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
 
     They are copied, or on a local disk linked, and deleted after the commit unless they are LOCAL.
     Rows that have to be looked at, because of buckets, CHECK constraints, generated or identity
-    columns, are written again instead. A load that fails at any point leaves the files where they
-    are.
+    columns, or timestamps in another form, are written again instead. A load that fails at any
+    point leaves the files where they are.
     """
     if table.insert_only:
         refuse_checks(table, "LOAD DATA")
     values = _partition(session, table, statement)
     sources = _sources(session, statement)
-    rows = check_files(session, table, sources)
+    checked = check_files(session, table, sources)
     overwrite = statement.overwrite
     recorded = RecordedStatement(operation="LOAD DATA", text=statement.text)
     intent = insert_intent(table, recorded, values or None, overwrite=overwrite)
@@ -63,7 +82,7 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
         versions = [(source, session.files.version(source)) for source in sources]
         if not statement.local:
             transaction.changes.append(_delete(versions))
-        if table.num_buckets or has_checks(table):
+        if table.num_buckets or has_checks(table) or not checked.keeps_timestamps:
             return _load_rows(transaction, versions, values)
         write_id = transaction.write_id
         name = base_name(write_id) if overwrite else delta_name(write_id, write_id, 0)
@@ -74,7 +93,7 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
                 take(source, child(directory, original_file_name(number)))
         sizes = [0 if version is None else version.size for _, version in versions]
         counts = WriteCounts(
-            inserted=rows,
+            inserted=checked.rows,
             deleted=None if overwrite else 0,
             files=len(sizes),
             size=sum(sizes),
@@ -223,34 +242,53 @@ def _sources(session: AcidSession, statement: LoadData) -> list[str]:
     return sources
 
 
-def check_files(session: AcidSession, table: Table, sources: Sequence[str]) -> int | None:
+def check_files(session: AcidSession, table: Table, sources: Sequence[str]) -> CheckedFiles:
     """Refuse files that readers of the table could not read.
-
-    Returns:
-        The number of rows in ORC files; None of others.
 
     Raises:
         AcidAnalysisError: NOT_NULL_CONSTRAINT_VIOLATION, by the statistics of an ORC file.
         FormatError: LOAD_DATA_ACID_FILE, LOAD_DATA_SCHEMA_MISMATCH, and those of ``read_tail``.
     """
     if table.file_format is FileFormat.TEXT:
-        return None
+        return CheckedFiles(rows=None)
     if table.file_format is FileFormat.PARQUET:
         for source in sources:
             found = session.spark.read.format("parquet").load(source).schema
             _check_columns(session, table, source, found)
-        return None
+        return CheckedFiles(rows=None)
     first: OrcTail | None = None
-    rows = 0
+    rows, keeps_timestamps = 0, True
     for source in sources:
         tail = _orc_tail(session, source)
         if first is None or tail.types != first.types:
-            found = session.spark.read.format("orc").load(source).schema
-            _check_columns(session, table, source, found)
+            _check_columns(session, table, source, _orc_schema(session, source, tail))
+            keeps_timestamps &= _keeps_timestamps(session, table, source, tail)
         _check_no_nulls(table, source, tail)
         first = first or tail
         rows += tail.rows
-    return rows
+    return CheckedFiles(rows=rows, keeps_timestamps=keeps_timestamps)
+
+
+def _orc_schema(session: AcidSession, source: str, tail: OrcTail) -> StructType:
+    if any(node.kind == FILE_INSTANT for node in tail.types):
+        return schema_of_file(session.spark, tail)
+    return session.spark.read.format("orc").load(source).schema
+
+
+def _keeps_timestamps(session: AcidSession, table: Table, source: str, tail: OrcTail) -> bool:
+    """Return whether a file has the timestamps of the table in its form.
+
+    Raises:
+        FormatError: LOAD_DATA_SCHEMA_MISMATCH, its rows could not be written again either.
+    """
+    differing = differing_timestamps(session.spark, table, tail)
+    if LOCAL_TIME in differing or (differing and table.insert_only):
+        raise FormatError(
+            "LOAD_DATA_SCHEMA_MISMATCH",
+            f"{source} has instants, and {table.full_name} local times: read it with Spark and "
+            "INSERT INTO the table",
+        )
+    return not differing
 
 
 def _check_no_nulls(table: Table, source: str, tail: OrcTail) -> None:
@@ -290,12 +328,10 @@ def _orc_tail(session: AcidSession, source: str) -> OrcTail:
             f"{source} was written by a transactional table and has row ids of its own: SELECT "
             "from that table and INSERT INTO this one",
         )
-    foreign = sorted({t.kind for t in tail.types} & _FOREIGN)
-    if foreign:
+    if any(node.kind == _UNION for node in tail.types):
         raise FormatError(
             "LOAD_DATA_SCHEMA_MISMATCH",
-            f"{source} has values of type {foreign[0]}: read it with Spark and INSERT INTO the "
-            "table",
+            f"{source} has values of type {_UNION}: read it with Spark and INSERT INTO the table",
         )
     return tail
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
@@ -17,6 +17,7 @@ from acidsql.storage.readable_files import ReadableFiles
 
 # ``OrcRecordUpdater``: numbers of the operations.
 _OPERATIONS = {0: "insert", 1: "update", 2: "delete"}
+_INSTANT = "TIMESTAMP_INSTANT"  # kind of pyorc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Event:
         statement: statement id of its bucket property.
         row_id: number of the row; in a file without row ids, its position in the file.
         current_write_id: that wrote the event.
-        row: its values as JSON; None of a delete event.
+        row: its values as JSON; None of a delete event. Instants are in UTC, and end with Z.
     """
 
     operation: str
@@ -56,8 +57,39 @@ def read_events(files: ReadableFiles, found: FoundFile, limit: int | None) -> It
     """
     with open_by_pyorc(files, found.path, found.size) as reader:
         is_acid = [name.lower() for name in reader.schema.fields][:1] == ["operation"]
-        for position, values in enumerate(islice(reader, limit)):
+        has_instants = _has_instants(reader.schema)
+        for position, given in enumerate(islice(reader, limit)):
+            values = _with_zones(given, reader.schema) if has_instants else given
             yield _event(values) if is_acid else _raw(values, position)
+
+
+def _has_instants(declared: Any) -> bool:
+    return declared.kind.name == _INSTANT or any(map(_has_instants, _inner_types(declared)))
+
+
+def _inner_types(declared: Any) -> Sequence[Any]:
+    """Return the types of pyorc in a type: of a struct's fields, a map, or the elements."""
+    if declared.kind.name == "STRUCT":
+        return list(declared.fields.values())
+    if declared.kind.name == "MAP":
+        return [declared.key, declared.value]
+    return [declared.type] if declared.kind.name == "LIST" else []
+
+
+def _with_zones(value: Any, declared: Any) -> Any:
+    """Return a value with a Z after its instants, which pyorc gives in UTC like local times."""
+    if declared.kind.name == _INSTANT and isinstance(value, str) and value[:1].isdigit():
+        return f"{value}Z"  # another text is of a year that Python does not have
+    inner = _inner_types(declared)
+    if value is None or not inner:
+        return value
+    if declared.kind.name == "STRUCT":
+        pairs = zip(value.items(), inner, strict=True)
+        return {name: _with_zones(item, known) for (name, item), known in pairs}
+    if declared.kind.name == "MAP":
+        key, item = inner
+        return {_with_zones(k, key): _with_zones(v, item) for k, v in value.items()}
+    return [_with_zones(item, inner[0]) for item in value]
 
 
 def _event(values: dict[str, Any]) -> Event:

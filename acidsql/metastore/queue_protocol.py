@@ -89,7 +89,8 @@ class QueueProtocol(Protocol):
         """Return the READY_FOR_CLEANING entries whose old directories no transaction reads.
 
         These have a ``next_txn_id`` that is not above the lowest open transaction. A metastore with
-        a cleaner of its own returns none.
+        a cleaner of its own returns none. The embedded one first deletes the directories of
+        replaced tables that no transaction reads.
         """
 
     def compaction_cleaned(

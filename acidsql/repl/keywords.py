@@ -8,7 +8,7 @@ from acidsql.repl.tokens import Token, TokenKind
 
 MORE_KEYWORDS = frozenset(
     {"ALWAYS", "CONSTRAINT", "EVOLUTION", "FOREIGN", "GENERATED", "KEY", "PRIMARY", "REFERENCES"}
-    | {"RETAIN", "SCHEMA", "UNIQUE"}
+    | {"IDENTITY", "INCREMENT", "RETAIN", "SCHEMA", "SYNC", "UNIQUE"}
     | {"BEGIN", "BUCKETS", "CHECK", "CLONE", "CLUSTERED", "COMMIT", "COMPACT", "COMPACTIONS"}
     | {"EXPORT", "HEALTH", "HISTORY", "IMPORT", "LOCATION", "MAJOR", "MATCHED", "MERGE", "MINOR"}
     | {"ORC", "OVERWRITE", "PARTITION", "PARTITIONED", "PARTITIONS", "REPAIR", "RESTORE"}
@@ -134,13 +134,24 @@ _BEHIND_WORD_IN = {
     ("ALTER", "ADD"): (
         *("COLUMNS", "PARTITION", "IF", "CONSTRAINT", "CHECK", "PRIMARY", "UNIQUE", "FOREIGN"),
     ),
-    ("CREATE", "GENERATED"): ("ALWAYS",),
+    ("CREATE", "GENERATED"): ("ALWAYS", "BY"),
     ("CREATE", "ALWAYS"): ("AS",),
+    ("CREATE", "START"): ("WITH",),
+    ("CREATE", "INCREMENT"): ("BY",),
+    ("ALTER", "SYNC"): ("IDENTITY",),
     ("ALTER", "CREATE"): ("TAG",),
     ("ALTER", "RENAME"): ("TO", "COLUMN"),
     ("ALTER", "CHANGE"): ("COLUMN",),
     ("SHOW", "CREATE"): ("TABLE",),
     ("ANALYZE", "COMPUTE"): ("STATISTICS",),
+}
+# The same behind two words.
+_BEHIND_WORDS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("GENERATED", "BY"): ("DEFAULT",),
+    ("BY", "DEFAULT"): ("AS",),
+    ("ALWAYS", "AS"): ("IDENTITY",),
+    ("DEFAULT", "AS"): ("IDENTITY",),
+    ("IDENTITY", "("): ("START", "INCREMENT"),
 }
 # What follows an operand, by the last word before it that begins a clause.
 _CLAUSES: dict[str, tuple[str, ...]] = {
@@ -164,7 +175,7 @@ _CLAUSES: dict[str, tuple[str, ...]] = {
     "ALTER": (
         *("ADD", "COMPACT", "SET", "UNSET", "RENAME", "CHANGE", "DROP", "PARTITION", "REPLACE"),
         *("RECOVER", "AND", "WAIT", "COLUMNS", "COLUMN", "CLUSTERED", "CREATE", "TAG", "OF"),
-        *("VERSION", "RETAIN", "DAYS"),
+        *("VERSION", "RETAIN", "DAYS", "SYNC"),
     ),
     "CREATE": (
         *("STORED", "PARTITIONED", "CLUSTERED", "TBLPROPERTIES", "AS", "LIKE", "COMMENT"),
@@ -213,7 +224,10 @@ def expects_operand(before: Sequence[Token]) -> bool:
 
 
 def following_word(before: Sequence[Token]) -> tuple[str, ...]:
-    """Return the keywords that may follow the last word, by this word."""
+    """Return the keywords that may follow the last word, by this word and the one before it."""
+    pair = tuple(token.text.upper() for token in before[-2:])
+    if pair in _BEHIND_WORDS:
+        return _BEHIND_WORDS[pair]
     if not before or before[-1].kind is not TokenKind.WORD:
         return ()
     word = before[-1].text.upper()

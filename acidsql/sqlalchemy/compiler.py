@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import exc, schema
+from sqlalchemy import exc
 from sqlalchemy.sql import compiler
 
 from acidsql.errors import AcidAnalysisError
 from acidsql.sqlalchemy.types import Duration
+from acidsql.syntax.identity import Identity
 from acidsql.syntax.literals import property_list, quoted_string
 from acidsql.syntax.values import literal
 
+# Options of ``sqlalchemy.Identity`` that identity columns do not have.
+_IDENTITY_OPTIONS = ("minvalue", "maxvalue", "nominvalue", "nomaxvalue", "cycle", "cache", "order")
 # Largest precision in bits of a number that is a FLOAT, as in the SQL standard.
 _FLOAT_BITS = 24
 
@@ -174,30 +177,73 @@ class SparkDDLCompiler(compiler.DDLCompiler):
     """Definitions of tables, which are transactional."""
 
     def get_column_specification(self, column: Any, **kw: Any) -> str:
-        """Write name, type, NOT NULL, DEFAULT and COMMENT of a column."""
+        """Write name, type, NOT NULL, DEFAULT or how it is computed, and COMMENT of a column."""
         kind = self.dialect.type_compiler_instance.process(column.type, type_expression=column)
         text = f"{self.preparer.format_column(column)} {kind}"
-        if not column.nullable and not column.primary_key:
+        if not column.nullable:
             text += " NOT NULL"
         default = self.get_column_default_string(column)
-        if default is not None:
+        if column.computed is not None:
+            text += f" {self.process(column.computed)}"
+        elif column.identity is not None:
+            text += f" {self.process(column.identity)}"
+        elif default is not None:
             text += f" DEFAULT {default}"
         if column.comment is not None:
             text += f" COMMENT {quoted_string(column.comment)}"
         return text
 
-    def create_table_constraints(self, table: Any, *arguments: Any, **kw: Any) -> str:
-        """Write nothing: only the program knows keys.
+    def visit_computed_column(self, generated: Any, **kw: Any) -> str:
+        """Write GENERATED ALWAYS AS.
 
         Raises:
-            CompileError: a UNIQUE or CHECK, which would hold nothing.
+            CompileError: the values are not to be stored.
         """
-        for constraint in table.constraints:
-            if isinstance(constraint, schema.UniqueConstraint | schema.CheckConstraint):
-                raise exc.CompileError(
-                    f"{type(constraint).__name__} of table {table.name}: no constraint but "
-                    "NOT NULL is enforced, leave it out"
-                )
+        if generated.persisted is False:
+            raise exc.CompileError("Computed: the values of generated columns are stored in files")
+        expression = self.sql_compiler.process(
+            generated.sqltext, include_table=False, literal_binds=True
+        )
+        return f"GENERATED ALWAYS AS ({expression})"
+
+    def visit_identity_column(self, identity: Any, **kw: Any) -> str:
+        """Write GENERATED … AS IDENTITY with the first number and the increment.
+
+        Raises:
+            CompileError: another option of the numbers.
+        """
+        refused = [name for name in _IDENTITY_OPTIONS if getattr(identity, name) is not None]
+        if refused:
+            raise exc.CompileError(f"Identity: {', '.join(refused)} is not supported, leave it out")
+        return Identity(
+            start=1 if identity.start is None else identity.start,
+            increment=1 if identity.increment is None else identity.increment,
+            always=bool(identity.always),
+        ).text
+
+    def define_constraint_deferrability(self, constraint: Any) -> str:
+        """Write nothing.
+
+        Raises:
+            CompileError: the constraint is deferrable.
+        """
+        if constraint.deferrable is not None or constraint.initially is not None:
+            raise exc.CompileError(
+                f"{type(constraint).__name__}: no constraint is deferrable, leave it out"
+            )
+        return ""
+
+    def define_constraint_cascades(self, constraint: Any) -> str:
+        """Write nothing.
+
+        Raises:
+            CompileError: an action of a foreign key, which nothing enforces.
+        """
+        if constraint.ondelete is not None or constraint.onupdate is not None:
+            raise exc.CompileError(
+                "ForeignKeyConstraint: nothing enforces foreign keys, leave ondelete and onupdate "
+                "out"
+            )
         return ""
 
     def post_create_table(self, table: Any) -> str:

@@ -34,7 +34,8 @@ class AcidSqlDialect(Reflection):
     colspecs: Any = COLSPECS
     construct_arguments: Any = _CONSTRUCT_ARGUMENTS
     supports_statement_cache = True
-    supports_alter = False
+    supports_alter = True
+    supports_identity_columns = True
     supports_comments = True
     inline_comments = True
     supports_default_values = False

@@ -13,6 +13,7 @@ from acidsql.format.identifiers import lowered
 from acidsql.sqlalchemy.types import type_of
 from acidsql.syntax.constraints import Constraint, ConstraintKind
 from acidsql.syntax.described import Described, described
+from acidsql.syntax.identity import Identity
 from acidsql.syntax.lexer import quote
 
 # What SQLAlchemy wants to know of a constraint of each kind, beside its name.
@@ -85,7 +86,7 @@ class Reflection(DefaultDialect):
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """Return name, type, nullability, default, comment and expression of the columns.
+        """Return name, type, nullability, default, comment, expression and numbers of the columns.
 
         Raises:
             NoSuchTableError: there is no such table or view.
@@ -99,6 +100,7 @@ class Reflection(DefaultDialect):
                 "default": found.defaults.get(name),
                 "comment": comment or None,
                 **_computed(found.generated.get(name)),
+                **_identity(found.identities.get(name)),
             }
             for name, kind, comment in found.columns
         ]
@@ -200,6 +202,19 @@ class Reflection(DefaultDialect):
 def _computed(expression: str | None) -> dict[str, Any]:
     """Return what is reflected of a generated column, whose values are in the files."""
     return {} if expression is None else {"computed": {"sqltext": expression, "persisted": True}}
+
+
+def _identity(found: Identity | None) -> dict[str, Any]:
+    """Return what is reflected of an identity column."""
+    if found is None:
+        return {}
+    return {
+        "identity": {
+            "always": found.always,
+            "start": found.start,
+            "increment": found.increment,
+        }
+    }
 
 
 def _tables(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from itertools import accumulate, chain
 from typing import Any
@@ -22,10 +21,12 @@ from acidsql.format.identifiers import folded
 from acidsql.streaming import texts
 from acidsql.streaming.arrow_types import is_binary, is_moment, is_number, is_text, spark_name
 from acidsql.streaming.column_types import ColumnType
+from acidsql.streaming.python_values import as_array, split_by_kind
 from acidsql.streaming.refusals import (
     Refused,
     check_days,
     check_written_moments,
+    first_line,
     repeated_name,
 )
 
@@ -63,28 +64,19 @@ def assign_objects(values: Sequence[Any], target: ColumnType, rules: Rules) -> p
         return _list_of_objects(values, target, rules)
     if target.kind == "struct":
         return _struct_of_objects(values, target, rules)
-    return assign(_of_own_type(values, target.arrow), target, rules)
+    groups = split_by_kind(values)
+    if groups:
+        return _assign_groups(values, groups, target, rules)
+    return assign(as_array(values, target.arrow), target, rules)
 
 
-def _of_own_type(values: Sequence[Any], target: pa.DataType) -> pa.Array:
-    """Return an array of a type if all values are Python's of that type, and else of another.
-
-    The first is faster: Arrow need not find out a type, and nothing is cast.
-    """
-    own = _OWN_TYPES.get(target.id)
-    if own is not None and set(map(type, values)) <= {own, type(None)}:
-        try:
-            return pa.array(values, target)
-        except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-            pass  # a value that does not fit, or must be rounded
-    if pa.types.is_floating(target) and any(map(_is_negative_zero, values)):
-        # Decimals of Arrow have no such number.
-        values = [float(value) if type(value) is Decimal else value for value in values]
-    return _inferred(values)
-
-
-def _is_negative_zero(value: object) -> bool:
-    return type(value) is Decimal and not value and value.is_signed()
+def _assign_groups(
+    values: Sequence[Any], groups: Sequence[Sequence[int]], target: ColumnType, rules: Rules
+) -> pa.Array:
+    """Assign the values at the positions of each group together, and restore their order."""
+    made = [assign_objects([values[i] for i in group], target, rules) for group in groups]
+    order = pa.array(list(chain.from_iterable(groups)), pa.int64())
+    return pa.concat_arrays(made).take(pc.sort_indices(order))
 
 
 def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
@@ -105,26 +97,12 @@ def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
             return _assign_nested(values, target, rules)
         made = _assign_atomic(values, target.arrow, rules)
     except pa.ArrowException as error:
-        raise Refused(f"cannot be {target.text}: {_first_line(error)}") from error
+        raise Refused(f"cannot be {target.text}: {first_line(error)}") from error
     if pa.types.is_temporal(target.arrow):
         check_days(made)
     if pa.types.is_timestamp(target.arrow):
         check_written_moments(made)
     return _fitted(made, target) if target.length else made
-
-
-# Python's type of the values that a type of Arrow takes as they are.
-_OWN_TYPES = {
-    pa.bool_().id: bool,
-    pa.int8().id: int,
-    pa.int16().id: int,
-    pa.int32().id: int,
-    pa.int64().id: int,
-    pa.float64().id: float,
-    pa.string().id: str,
-    pa.date32().id: date,
-    pa.decimal128(1).id: Decimal,
-}
 
 
 def partition_texts(values: pa.Array, zone: ZoneInfo) -> pa.Array:
@@ -136,34 +114,6 @@ def partition_texts(values: pa.Array, zone: ZoneInfo) -> pa.Array:
     if pa.types.is_decimal(values.type) and values.type.scale > 0:
         return pc.replace_substring_regex(made, r"[.]?0+$", "")
     return made
-
-
-def _inferred(values: Sequence[Any]) -> pa.Array:
-    try:
-        return pa.array(values)
-    except OverflowError:
-        return pa.array([Decimal(v) if isinstance(v, int) else v for v in values])
-    except UnicodeEncodeError as error:
-        raise Refused(f"cannot be written as UTF-8: {error.reason}") from error
-    except pa.ArrowException as error:
-        kinds = sorted({type(v).__name__ for v in values if v is not None})
-        if set(kinds) <= {"int", "float", "Decimal"}:
-            return _inferred_numbers(values)
-        raise Refused(f"cannot take {' and '.join(kinds)}: {_first_line(error)}") from error
-
-
-def _inferred_numbers(values: Sequence[Any]) -> pa.Array:
-    """Return numbers of several types as decimals or doubles, whichever keeps them all."""
-    try:
-        exact = [
-            v if v is None else Decimal(repr(v) if isinstance(v, float) else v) for v in values
-        ]
-        return pa.array(exact)
-    except (ArithmeticError, ValueError, pa.ArrowException):
-        try:
-            return pa.array([v if v is None else float(v) for v in values], pa.float64())
-        except (OverflowError, ValueError) as error:
-            raise Refused(f"cannot take such a number: {error}") from error
 
 
 def _assign_atomic(values: pa.Array, target: pa.DataType, rules: Rules) -> pa.Array:
@@ -284,7 +234,7 @@ def _each(values: pa.Array, convert: Callable[[Any], object], target: pa.DataTyp
     try:
         return pa.array(made, target)
     except (pa.ArrowException, OverflowError) as error:
-        raise Refused(f"{spark_name(target)} is too small: {_first_line(error)}") from error
+        raise Refused(f"{spark_name(target)} is too small: {first_line(error)}") from error
 
 
 def _fitted(values: pa.Array, target: ColumnType) -> pa.Array:
@@ -393,7 +343,3 @@ def _check_fields(names: Sequence[str], target: ColumnType) -> None:
     twice = repeated_name(names)
     if twice is not None:
         raise Refused(f"has the field {twice!r} twice, in another case")
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]

@@ -17,6 +17,11 @@ class Refused(ValueError):  # noqa: N818 - what was refused is a value, by the r
     """Refusal of a value; its message is the end of a sentence about the column."""
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of an error of Arrow's, whose others are details."""
+    return str(error).partition("\n")[0]
+
+
 def check_days(values: pa.Array) -> None:
     """Refuse the days that the calendar of files lacks: they would be read as later ones."""
     days = values.cast(pa.date32(), safe=False).cast(pa.int32())

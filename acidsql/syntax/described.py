@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.syntax.constraints import Constraint, ConstraintKind, parse_constraint
+from acidsql.syntax.identity import Identity, identity_of
 
 _Row = tuple[str, str, str | None]
 
@@ -20,6 +21,7 @@ class Described:
         details: of the table, by their names.
         defaults: of columns, as SQL.
         generated: expressions of generated columns, as SQL.
+        identities: of identity columns.
         not_null: columns that are NOT NULL.
         constraints: others, which have their names.
         is_partitioned: whether it has partition columns.
@@ -29,6 +31,7 @@ class Described:
     details: Mapping[str, str]
     defaults: Mapping[str, str]
     generated: Mapping[str, str]
+    identities: Mapping[str, Identity]
     not_null: frozenset[str]
     constraints: Sequence[Constraint] = ()
     is_partitioned: bool = False
@@ -62,6 +65,10 @@ def described(rows: Iterable[Sequence[Any]]) -> Described:
         details=details,
         defaults=_expressions(sections.get("# Column Default Values", ())),
         generated=_expressions(sections.get("# Generated Columns", ())),
+        identities={
+            name: identity_of(text or "")
+            for name, _, text in sections.get("# Identity Columns", ())
+        },
         not_null=_listed(details.get("Not Null", ""), [name for name, _, _ in columns]),
         constraints=[
             replace(constraint, name=name)

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import acidsql
-from acidsql import AcidTable
+from acidsql import AcidTable, IdentityGenerator
 from acidsql.errors import AcidAnalysisError
 from tests.product.conditions import condition_of
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.product.conftest import Lab
 
 pytestmark = pytest.mark.spark
+
+STEPS = IdentityGenerator(start=-10, step=-3)
 
 
 def pets(lab: Lab) -> tuple[str, AcidTable]:
@@ -192,6 +194,20 @@ def test_a_table_is_joined_with_dataframes(lab: Lab) -> None:
     assert sorted(tuple(r) for r in joined.collect()) == [(1, 3), (3, None)]
     twice = rows.alias("a").join(acidsql.table(lab.spark, t).alias("b"), F.expr("a.id < b.id"))
     assert twice.select("a.id", "b.id", "b.row__id.writeid").collect() == [(1, 2, 2)]
+
+
+def test_identity_columns(lab: Lab) -> None:
+    builder = AcidTable.create(lab.spark).tableName("numbers_of_a_builder")
+    builder = builder.addColumn("id", "BIGINT", nullable=False, generatedAlwaysAs=STEPS)
+    builder = builder.addColumn("name", "STRING", comment="of it")
+    table = builder.addColumn("n", "BIGINT", generatedByDefaultAs=IdentityGenerator()).execute()
+    table.append(lab.spark.sql("SELECT 'a' AS name"))
+    table.append(lab.spark.sql("SELECT 'b' AS name, CAST(7 AS BIGINT) AS n"))
+    assert lab.rows("numbers_of_a_builder") == [(-10, "a", 1), (-13, "b", 7)]
+    with pytest.raises(PySparkException) as caught:
+        table.append(lab.spark.sql("SELECT CAST(7 AS BIGINT) AS id"))
+    assert condition_of(caught.value) == "IDENTITY_COLUMN_VALUE"
+    lab.sql("DROP TABLE numbers_of_a_builder")
 
 
 def test_constraints_and_generated_columns(lab: Lab) -> None:

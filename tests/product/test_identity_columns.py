@@ -10,8 +10,10 @@ from pyspark.errors import PySparkException
 
 import acidsql
 from acidsql import AcidTable
-from acidsql.errors import AcidAnalysisError, AcidSqlError
+from acidsql.errors import AcidAnalysisError, AcidSqlError, WriteConflictError
 from acidsql.streaming import connect
+from acidsql.transactions.injection_points import Point
+from tests.injection import failing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,6 +188,63 @@ def test_writers_at_the_same_time(items: Lab, new_lab: Callable[..., Lab]) -> No
         list(threads.map(write, range(6)))
     # Where nothing fails there are no gaps.
     assert [row[0] for row in _rows(items)] == list(range(1, 22))
+
+
+def test_what_a_failed_statement_reserved_is_not_given_again(items: Lab) -> None:
+    items.sql("INSERT INTO items (name) VALUES ('a')")
+    before = items.state("items")
+    lost = RuntimeError("lost")
+    with failing(Point.BEFORE_COMMIT, lost), pytest.raises(RuntimeError, match="lost"):
+        items.sql("INSERT INTO items (name) VALUES ('b'), ('c')")
+    assert items.state("items") == before
+    items.sql("INSERT INTO items (name) VALUES ('d')")
+    assert _rows(items) == [(1, "a", 100), (4, "d", 70)]
+
+
+def test_a_statement_that_runs_again_reserves_again(
+    items: Lab, other: Lab, before_commit: Callable[[Callable[[], object]], None]
+) -> None:
+    items.sql("INSERT INTO items (name) VALUES ('a'), ('b')")
+
+    def change() -> None:
+        other.sql("UPDATE items SET name = 'A' WHERE name = 'a'")
+        other.sql("INSERT INTO items (name) VALUES ('x')")
+
+    before_commit(change)
+    with items.settings(spark__acidsql__retries="1"):
+        items.sql(
+            "MERGE INTO items USING (SELECT explode(array(1, 9)) AS key) s ON s.key = items.id "
+            "WHEN MATCHED THEN UPDATE SET name = name || '!' "
+            "WHEN NOT MATCHED THEN INSERT (name) VALUES ('new')"
+        )
+    # The first run reserved 3, the rival got 4.
+    assert _rows(items) == [(1, "A!", 100), (2, "b", 90), (4, "x", 70), (5, "new", 60)]
+
+
+@pytest.mark.slow
+def test_rows_are_unique_whatever_conflicts(items: Lab, new_lab: Callable[..., Lab]) -> None:
+    """Threads of three sessions add rows, and all of them change the same row."""
+    labs = [items, new_lab(), new_lab()]
+    items.sql("INSERT INTO items (name) VALUES ('all')")
+
+    def write(number: int) -> int:
+        try:
+            labs[number % len(labs)].sql(
+                f"MERGE INTO items USING (SELECT explode(array('all', 'k{number}')) AS name) s "
+                "ON s.name = items.name WHEN MATCHED THEN UPDATE SET name = s.name "
+                "WHEN NOT MATCHED THEN INSERT (name) VALUES (s.name)"
+            )
+        except WriteConflictError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(len(labs)) as threads:
+        added = sum(threads.map(write, range(9)))
+    assert added >= 1
+    found = _rows(items)
+    assert len(found) == len({row[0] for row in found}) == len({row[2] for row in found})
+    assert [row[1] for row in found].count("all") == 1
+    assert len(found) == added + 1
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,19 @@ def test_a_column_is_dropped_and_another_moved_by_a_query_of_the_table_itself(la
     assert lab.rows(t) == [(11, 1), (20, 2), (30, 3)]
 
 
+def test_the_cleaner_removes_the_old_directory_when_nobody_reads_it(lab: Lab, other: Lab) -> None:
+    t = lab.create("id INT, v STRING, n INT", values=ROWS)
+    old, held = lab.root(t), other.frame(f"SELECT * FROM {t}")
+    lab.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT n, id FROM {t}")
+    acidsql.run_cleaner(lab.spark)
+    assert sorted(map(tuple, held.collect())) == [(1, "a", 10), (2, "b", 20)]
+    del held
+    acidsql.release(other.spark)
+    acidsql.run_cleaner(lab.spark)
+    assert not old.exists()
+    assert lab.rows(t) == [(10, 1), (20, 2)]
+
+
 def test_the_same_columns_stay_in_their_directory_with_their_old_versions(lab: Lab) -> None:
     t = lab.create("id INT, v STRING, n INT", values=ROWS, properties={"mine": "1"})
     held, place = lab.frame(f"SELECT * FROM {t}"), lab.root(t)

@@ -12,6 +12,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.schema import AddConstraint, DropConstraint
 
 import acidsql
 
@@ -176,6 +177,52 @@ def test_constraints_and_computed_columns_are_reflected(lab: Lab, engine: sa.Eng
         assert connection.execute(sa.select(again.c.twice)).all() == [(8,)]
     for name in ("sa_toy", "sa_kind"):
         lab.sql(f"DROP TABLE {name}")
+
+
+def test_constraints_and_identity_columns_of_a_program(lab: Lab, engine: sa.Engine) -> None:
+    meta = sa.MetaData()
+    kinds = sa.Table("sa_kinds", meta, sa.Column("id", sa.BigInteger, primary_key=True))
+    toys = sa.Table(
+        "sa_toys",
+        meta,
+        sa.Column("id", sa.BigInteger, sa.Identity(always=True, start=5), primary_key=True),
+        sa.Column("price", sa.Integer, sa.CheckConstraint("price > 0", name="sa_cheap")),
+        sa.Column("twice", sa.Integer, sa.Computed("price * 2")),
+        sa.Column("kind", sa.ForeignKey("sa_kinds.id", name="sa_of_kind"), unique=True),
+        sa.Column("n", sa.BigInteger, sa.Identity(increment=10)),
+    )
+    meta.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.insert(kinds).values(id=1))
+        for price in (4, 6):
+            connection.execute(sa.insert(toys).values(price=price, kind=1))
+        assert connection.execute(sa.select(toys).order_by(toys.c.id)).all() == [
+            (5, 4, 8, 1, 1),
+            (6, 6, 12, 1, 11),
+        ]
+    with pytest.raises(sa.exc.DatabaseError, match="sa_cheap"), engine.begin() as connection:
+        connection.execute(sa.insert(toys).values(price=0))
+    with pytest.raises(sa.exc.DatabaseError, match="NOT_NULL"), engine.begin() as connection:
+        connection.execute(sa.insert(kinds).values(id=None))
+    inspector = sa.inspect(engine)
+    identities = {c["name"]: c.get("identity") for c in inspector.get_columns("sa_toys")}
+    assert identities == {
+        "id": {"always": True, "start": 5, "increment": 1},
+        **dict.fromkeys(("price", "twice", "kind")),
+        "n": {"always": False, "start": 1, "increment": 10},
+    }
+    assert inspector.get_pk_constraint("sa_toys")["constrained_columns"] == ["id"]
+    assert [u["column_names"] for u in inspector.get_unique_constraints("sa_toys")] == [["kind"]]
+    assert [k["name"] for k in inspector.get_foreign_keys("sa_toys")] == ["sa_of_kind"]
+    again = sa.Table("sa_toys", sa.MetaData(), autoload_with=engine)
+    assert again.c.n.identity is not None
+    assert (again.c.n.identity.always, again.c.n.identity.increment) == (False, 10)
+    more = sa.CheckConstraint("price < 100", name="sa_dear", table=toys)
+    with engine.begin() as connection:
+        connection.execute(AddConstraint(more))
+        connection.execute(DropConstraint(more))
+    meta.drop_all(engine)
+    assert lab.sql("SHOW TABLES LIKE 'sa_toys|sa_kinds'") == []
 
 
 class Colour(enum.Enum):

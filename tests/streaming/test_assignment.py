@@ -140,6 +140,32 @@ def test_arrow_types_are_assigned_like_values() -> None:
         assign(pa.array(["1"]), parse_type("int"), OBJECTS)
 
 
+@pytest.mark.parametrize("first", range(3))
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ("timestamp", [NOON.replace(hour=0), NOON, NOON]),
+        ("timestamp_ltz", [UTC_NOON - dt.timedelta(hours=12), UTC_NOON, UTC_NOON]),
+        ("date", [NOON.date()] * 3),
+        ("string", ["2024-07-01", "2024-07-01 12:00:00", "2024-07-01 12:00:00"]),
+    ],
+)
+def test_each_of_mixed_dates_and_times_is_converted_by_itself(
+    declared: str, expected: list[Any], first: int
+) -> None:
+    """Arrow takes all of them for what the first one is."""
+    values, expected = [NOON.date(), NOON, UTC_NOON, None], [*expected, None]
+    order = [first, *range(first), *range(first + 1, 4)]
+    target = parse_type(declared)
+    made = assign_objects([values[i] for i in order], target, OBJECTS)
+    assert made.type == target.arrow
+    assert made.to_pylist() == [expected[i] for i in order]
+    inside = parse_type(f"array<{declared}>")
+    assert assign_objects([[values[i] for i in order]], inside, OBJECTS).to_pylist() == [
+        [expected[i] for i in order]
+    ]
+
+
 def test_partition_values_are_spelled_as_hive_does() -> None:
     amounts = pa.array([Decimal("1.50"), Decimal("2.00"), None])
     assert partition_texts(amounts, BERLIN).to_pylist() == ["1.5", "2", None]

@@ -38,6 +38,7 @@ from acidsql.metastore.file_moves import Files
 from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.model import (
     Capabilities,
+    Compaction,
     LockInfo,
     LockRequest,
     LockState,
@@ -185,6 +186,11 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         if file_operations(txn_id, changes):
             self._journal.finish_quietly(f"transaction {txn_id} has committed")
         return True
+
+    def ready_to_clean(self) -> tuple[Compaction, ...]:
+        # A replaced directory waits for its readers in the journal, and not in the queue.
+        self._journal.finish_quietly("a cleaner runs")
+        return super().ready_to_clean()
 
     @property
     def waiting_may_conflict(self) -> bool:

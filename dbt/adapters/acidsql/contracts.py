@@ -9,6 +9,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from acidsql.format.identifiers import folded
+from acidsql.metastore.embedded.constraints import named
 from acidsql.syntax.constraints import ConstraintKind, parse_constraint
 from acidsql.syntax.described import Described
 from acidsql.syntax.lexer import quote
@@ -91,6 +92,27 @@ def constraint_sql(constraint: ContractConstraint) -> str | None:
         f"acidsql has no constraint of type {constraint.kind} with expression {expression!r}: "
         "remove it, or give check an expression and foreign_key `to` and `to_columns`"
     )
+
+
+def with_names(texts: Sequence[str], table: str) -> list[str]:
+    """Give names to the constraints of a table that have none.
+
+    A table that is made aside would give them its own name.
+
+    Args:
+        texts: of the constraints, as ``constraint_sql`` returns them.
+        table: name that the table will have.
+
+    >>> with_names(["check (a > 0)", "constraint `x` unique (`a`)"], "t")
+    ['constraint `t_chk_1` check (a > 0)', 'constraint `x` unique (`a`)']
+    """
+    parsed = [parse_constraint(text) for text in texts]
+    made = iter(named(table, [one for one in parsed if one is not None]))
+    names = [None if one is None else next(made).name for one in parsed]
+    return [
+        text if one is None or one.name or name is None else f"constraint {quote(name)} {text}"
+        for text, one, name in zip(texts, parsed, names, strict=True)
+    ]
 
 
 def has_rules(found: Described, constraints: Sequence[str], not_null: Sequence[str]) -> bool:

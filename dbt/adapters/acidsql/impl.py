@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from dbt.adapters.spark.impl import SCHEMA_NOT_FOUND_MESSAGES, SparkAdapter, Spa
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
-from acidsql.format.identifiers import folded
+from acidsql.format.identifiers import folded, lowered
 from acidsql.syntax.described import Described, described
 from dbt.adapters.acidsql.connections import AcidSqlConnectionManager
 from dbt.adapters.acidsql.contracts import (
@@ -24,6 +25,7 @@ from dbt.adapters.acidsql.contracts import (
     contract_of,
     has_rules,
     not_null_columns,
+    with_names,
 )
 
 # End of the name of a directory that CREATE OR REPLACE TABLE has made.
@@ -51,12 +53,20 @@ class AcidSqlColumn(SparkColumn):
     table_comment: str | None = None
 
 
+class _Views(threading.local):
+    """Temporary views of the model that this thread runs."""
+
+    def __init__(self) -> None:
+        self.dropped: list[BaseRelation] = []
+
+
 class AcidSqlAdapter(SparkAdapter):
     """dbt-spark's adapter, for tables of acidsql."""
 
     Column = AcidSqlColumn
     ConnectionManager = AcidSqlConnectionManager
     AdapterSpecificConfigs = AcidSqlConfig
+    _views = _Views()
     CONSTRAINT_SUPPORT = {  # noqa: RUF012 - as the base class has it
         ConstraintType.check: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
@@ -138,9 +148,11 @@ class AcidSqlAdapter(SparkAdapter):
     @available
     def contract_constraints(self, model: Mapping[str, Any]) -> list[str]:
         """Return the constraints of a contract as ALTER TABLE … ADD takes them, without those of
-        NOT NULL.
+        NOT NULL. On an embedded metastore all of them have names.
         """
-        return [sql for each in contract_of(model) if (sql := constraint_sql(each)) is not None]
+        found = [sql for each in contract_of(model) if (sql := constraint_sql(each)) is not None]
+        # Hive 3.1 knows each name once, and the table that is replaced has them.
+        return found if self._has_server() else with_names(found, lowered(model["alias"]))
 
     @available
     def contract_not_null(self, model: Mapping[str, Any]) -> list[str]:
@@ -192,12 +204,33 @@ class AcidSqlAdapter(SparkAdapter):
         present = {row["key"]: row["value"] for row in shown}
         if present.get("transactional", "").lower() != "true":
             return False
-        _, answer = self.execute("set spark.acidsql.metastore", fetch=True)
-        if str(answer.rows[0]["value"]).startswith("thrift://"):
+        if self._has_server():
             return False
         if location is None:
             return True
         return _is_place(self._described(relation).details.get("Location", ""), location)
+
+    def _has_server(self) -> bool:
+        """Return whether the metastore is Hive's."""
+        _, answer = self.execute("set spark.acidsql.metastore", fetch=True)
+        return str(answer.rows[0]["value"]).startswith("thrift://")
+
+    @available
+    def drop_after_model(self, view: BaseRelation) -> None:
+        """Have a temporary view dropped when the model of this thread has ended or failed."""
+        self._views.dropped.append(view)
+
+    def pre_model_hook(self, config: Mapping[str, Any]) -> None:
+        """Forget the views of what ran before in this thread."""
+        self._views.dropped = []
+        super().pre_model_hook(config)
+
+    def post_model_hook(self, config: Mapping[str, Any], context: Any) -> None:
+        """Drop the temporary views of a model, which ends here, whether it failed or not."""
+        views, self._views.dropped = self._views.dropped, []
+        for view in views:
+            self.execute(f"drop view if exists {view}", auto_begin=False)
+        super().post_model_hook(config, context)
 
     def _described(self, relation: BaseRelation) -> Described:
         rows = self.execute_macro("get_columns_in_relation_raw", kwargs={"relation": relation})

@@ -45,7 +45,6 @@
       'evolves': evolves,
     }) -%}
     {%- do acidsql_run([statements] if statements is string else statements) -%}
-    {%- do acidsql_drop_view(staged) -%}
   {%- endif -%}
 
   {%- do persist_docs(target, model) -%}

@@ -48,8 +48,8 @@
 {%- endmacro %}
 
 
+{#- The adapter drops it, also when the snapshot has failed. -#}
 {% macro acidsql__post_snapshot(staging_relation) -%}
-  {%- do acidsql_drop_view(staging_relation) -%}
 {%- endmacro %}
 
 

@@ -71,6 +71,9 @@
 
 {#- A table is made by `create table`, or takes the place of one that exists. -#}
 {% macro acidsql__create_table_as(temporary, relation, compiled_code, language='sql') -%}
+  {%- if temporary -%}
+    {%- do adapter.drop_after_model(relation) -%}
+  {%- endif -%}
   {%- if temporary or not acidsql_is_transactional() or language != 'sql' -%}
     {{ spark__create_table_as(temporary, relation, compiled_code, language) }}
   {%- else -%}
@@ -136,7 +139,6 @@
         select {{ columns | map(attribute='quoted') | join(', ') }} from {{ staged }}
       {%- endcall -%}
     {%- endif -%}
-    {%- do acidsql_drop_view(staged) -%}
     {%- if keeps -%}
       {{ return(target) }}
     {%- endif -%}
@@ -182,13 +184,6 @@
 {% macro acidsql_location() -%}
   {%- set root = config.get('location_root') -%}
   {{ return(root ~ '/' ~ model['alias'] if root else none) }}
-{%- endmacro %}
-
-
-{% macro acidsql_drop_view(relation) -%}
-  {%- call statement('drop_view', auto_begin=False) -%}
-    drop view if exists {{ relation }}
-  {%- endcall -%}
 {%- endmacro %}
 
 
