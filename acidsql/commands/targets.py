@@ -8,7 +8,7 @@ from acidsql.commands.multi_insert import check_targets
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.model import Table, TableType
-from acidsql.planning.name_resolution import find, names_temp_view
+from acidsql.planning.name_resolution import acid_table, find, is_of_delta, names_temp_view
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import parse
 from acidsql.syntax.nodes import Name
@@ -31,6 +31,17 @@ def written_table(session: AcidSession, name: Name) -> Table | None:
             "EXPECT_TABLE_NOT_VIEW", f"{'.'.join(name)} is a view: name the table to write to"
         )
     return table
+
+
+def maintained_table(session: AcidSession, name: Name) -> Table | None:
+    """Return the table of a statement that Spark does not have, such as OPTIMIZE, or None if Delta
+    Lake has the table and the statement.
+
+    Raises:
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE.
+    """
+    return None if is_of_delta(session, name) else acid_table(session, name)
 
 
 def refuse_temp_view(session: AcidSession, name: Name, words: str) -> None:
