@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from acidsql import bridge
 from acidsql.commands.multi_insert import check_targets
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.insert_only.write import refuse_row_changes
@@ -16,7 +17,12 @@ from acidsql.syntax.statements import Delete, Insert, Merge, MultiInsert, Update
 
 _ROW_CHANGES: Mapping[type, str] = {Update: "UPDATE", Delete: "DELETE", Merge: "MERGE"}
 # The same as Spark's errors have them.
-_WORDS: Mapping[type, str] = {Update: "UPDATE TABLE", Delete: "DELETE", Merge: "MERGE INTO TABLE"}
+_WORDS: Mapping[type, str] = {
+    Delete: "DELETE",
+    Insert: "INSERT",
+    Merge: "MERGE INTO TABLE",
+    Update: "UPDATE TABLE",
+}
 
 
 def written_table(session: AcidSession, name: Name) -> Table | None:
@@ -73,7 +79,10 @@ def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge)
     """
     table = written_table(session, statement.name)
     if table is None:
-        if not isinstance(statement, Insert):
+        view = names_temp_view(session, statement.name)
+        if not isinstance(statement, Insert) or (
+            view and bridge.is_temp_view_of_query(session.spark, statement.name)
+        ):
             refuse_temp_view(session, statement.name, _WORDS[type(statement)])
         return None
     if isinstance(statement, Insert):

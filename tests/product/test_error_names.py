@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pyspark
 import pytest
@@ -79,6 +80,8 @@ def test_a_temporary_view_is_refused_as_a_view(lab: Lab) -> None:
                 f"UPDATE {t} SET id = 2",
                 f"MERGE INTO {t} USING (SELECT 1 AS n) ON id = n WHEN MATCHED THEN DELETE",
                 f"TRUNCATE TABLE {t}",
+                f"INSERT INTO {t} VALUES (1)",
+                f"INSERT OVERWRITE {t} SELECT 1",
                 f"ALTER TABLE {t} COMPACT 'major'",
                 f"OPTIMIZE {t}",
                 f"VACUUM {t}",
@@ -90,6 +93,18 @@ def test_a_temporary_view_is_refused_as_a_view(lab: Lab) -> None:
     finally:
         lab.spark.catalog.dropTempView(t)
     assert lab.sql(f"SELECT id FROM {t}") == [(1,)]
+
+
+def test_a_temporary_view_of_files_is_spark_s_to_insert_into(lab: Lab, tmp_path: Path) -> None:
+    lab.spark.range(1).write.parquet(str(tmp_path / "rows"))
+    lab.spark.sql(
+        f"CREATE TEMPORARY VIEW error_names_files USING parquet OPTIONS (path '{tmp_path}/rows')"
+    )
+    try:
+        lab.sql("INSERT INTO error_names_files VALUES (7)")
+        assert lab.sql("SELECT id FROM error_names_files ORDER BY id") == [(0,), (7,)]
+    finally:
+        lab.spark.catalog.dropTempView("error_names_files")
 
 
 def test_statements_that_spark_does_not_have_say_what_is_wrong_with_their_table(lab: Lab) -> None:
