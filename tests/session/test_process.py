@@ -59,5 +59,5 @@ def test_a_session_of_spark_connect_is_refused_before_it_is_used(
 
 def test_a_session_of_spark_connect_gets_no_connection() -> None:
     with pytest.raises(dbapi.Error) as caught:
-        acidsql.connect(_ConnectSession())  # type: ignore[arg-type]
+        acidsql.connect(_ConnectSession())
     assert caught.value.condition == "UNSUPPORTED_SESSION"
