@@ -118,7 +118,7 @@ class Ingest:
         self._failure: BaseException | None = None
         self._begun = 0.0
         self._in_transaction = 0
-        # Lines of the records of the transaction, of which the first has this number.
+        # Lines of the records of the transaction, and the number of the first record.
         self._lines: list[int | None] = []
         self._first = 1
         self.read = connection.offset or 0 if keeps_offset else 0
