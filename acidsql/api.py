@@ -143,6 +143,7 @@ def run(
         try:
             if frames:
                 text = formatter.format(text, **frames)
+                current().frames.update(_names_by_view(formatter, frames))
             bound = bind(text, literals(spark, args))
             frame = run_again_after_conflicts(
                 session,
@@ -153,6 +154,16 @@ def run(
             return frame
         finally:
             formatter.clear()
+
+
+def _names_by_view(formatter: SQLStringFormatter, frames: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of the DataFrames of a statement by the views that PySpark made of them."""
+    return {
+        view: name
+        for frame, view in formatter._temp_views
+        for name, value in frames.items()
+        if value is frame
+    }
 
 
 @contextmanager

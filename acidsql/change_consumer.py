@@ -29,6 +29,7 @@ from acidsql.progress_tables import (
     other_progress_names,
     progress_name,
 )
+from acidsql.session.metrics import current
 from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle, transaction
 from acidsql.transactions.retries import run_again_after_conflicts
@@ -243,4 +244,5 @@ def _consumer(
 def _consume(consumer: _Consumer) -> bool:
     with api.working(consumer.spark) as session:
         consumer.source.check(session)
+        current().origin = f"consumer {consumer.name}"
         return run_again_after_conflicts(session, consumer.commit_changes)

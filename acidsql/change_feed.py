@@ -15,6 +15,7 @@ from acidsql.metastore.moments import WriteIdMoment, moment_of_text
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.session.metrics import current
+from acidsql.session.process import check_session
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.values import literal
 
@@ -89,6 +90,7 @@ def changes(  # noqa: PLR0913 - options have names
     |  2|  Tom| update_preimage|              3|
     +---+-----+----------------+---------------+
     """
+    check_session(spark)
     first = _one(name, "from_version", from_version, "from_timestamp", from_timestamp)
     last = _one(name, "to_version", to_version, "to_timestamp", to_timestamp)
     if first is None:
@@ -135,6 +137,7 @@ def changes_since(
     >>> news.rows.select("name", "_change_type").collect()
     [Row(name='Rex', _change_type='delete')]
     """
+    check_session(spark)
     since = literal(checkpoint)
     text = _text(spark, name, [f"since => {since}"], keys, net=net)
     with api.working(spark) as session, leased_snapshot(session) as snapshot:

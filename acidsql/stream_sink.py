@@ -36,6 +36,7 @@ from acidsql.progress_tables import (
     watched_value,
 )
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle, transaction
@@ -106,6 +107,9 @@ class Sink:
         try:
             with api.working(self.spark) as session:
                 self.target.check(session)
+                current().origin = f"batch {batch_id} of " + (
+                    f"stream {stream}" if stream else "a stream"
+                )
                 if self.merge_schema:
                     self._add_columns(session, rows)
                 if self.exactly_once:

@@ -13,18 +13,23 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.SparkException;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext$;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2CreateTableAsSelectPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.connect.service.SessionHolder;
 import org.apache.spark.sql.connect.service.SparkConnectService$;
 import org.apache.spark.sql.connect.service.SparkConnectSessionManager;
+import org.apache.spark.sql.execution.datasources.CreateTable;
 import scala.Function1;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
@@ -201,6 +206,10 @@ final class Tables extends Rule {
         || AnalysisContext$.MODULE$.get().catalogAndNamespace().nonEmpty()) {
       return plan;
     }
+    List written = Written.name(plan);
+    if (written != null) {
+      ClientParser.atWork(server, "written", session, json(written)); // an error, if it is ours
+    }
     List named = new ArrayList(CollectionConverters.asJava(plan.collect(new Named())));
     if (named.isEmpty()) {
       return plan;
@@ -229,6 +238,38 @@ final class Tables extends Rule {
     } catch (Exception error) {
       throw new IllegalStateException(error);
     }
+  }
+}
+
+/** The table that a DataFrame of a client is to be written to, which is no child of the plan. */
+final class Written {
+  /** Returns the parts of the table's name; null if the plan writes none by name. */
+  static List name(LogicalPlan plan) {
+    if (plan instanceof CreateTable) {
+      return parts(((CreateTable) plan).tableDesc().identifier().nameParts());
+    }
+    if (plan instanceof InsertIntoStatement) {
+      return target(((InsertIntoStatement) plan).table());
+    }
+    if (plan instanceof V2WriteCommand) {
+      return target(((V2WriteCommand) plan).table());
+    }
+    return plan instanceof V2CreateTableAsSelectPlan
+        ? target(((V2CreateTableAsSelectPlan) plan).name())
+        : null;
+  }
+
+  private static List target(Object named) {
+    if (named instanceof UnresolvedRelation) {
+      return parts(((UnresolvedRelation) named).multipartIdentifier());
+    }
+    return named instanceof UnresolvedIdentifier
+        ? parts(((UnresolvedIdentifier) named).nameParts())
+        : null;
+  }
+
+  private static List parts(scala.collection.Seq name) {
+    return new ArrayList(CollectionConverters.asJava(name));
   }
 }
 

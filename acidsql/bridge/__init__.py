@@ -89,7 +89,7 @@ from acidsql.bridge.inner_statements import (
     function_text,
     written_in_script,
 )
-from acidsql.bridge.inserts import insert_into_files, insert_query
+from acidsql.bridge.inserts import insert_into_files, insert_query, is_temp_view_of_query
 from acidsql.bridge.instants import (
     InstantType,
     all_instants,
@@ -384,6 +384,7 @@ __all__ = [
     "is_session_function",
     "is_stopped",
     "is_temp_view",
+    "is_temp_view_of_query",
     "java_hash",
     "job_description",
     "job_errors",

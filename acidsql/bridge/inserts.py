@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
@@ -16,9 +18,10 @@ from acidsql.bridge.jvm import (
     jvm_class,
     scala_object,
     session_state,
+    simple_name,
 )
 from acidsql.bridge.jvm_cache import cached_per_session
-from acidsql.bridge.plans import analyze
+from acidsql.bridge.plans import analyze, logical_plan
 from acidsql.bridge.relations import file_relation, rows_of
 from acidsql.bridge.spark_versions import differences
 from acidsql.syntax.lexer import quote
@@ -102,3 +105,20 @@ def _without_char(spark: SparkSession, query: LogicalPlan) -> LogicalPlan:
     parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {', '.join(values)}")
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     return project(parsed.projectList(), query)
+
+
+# Nodes that Spark can insert into, and those that give them a name.
+_RELATIONS = frozenset({"LogicalRelation", "DataSourceV2Relation", "HiveTableRelation"})
+_NAMING = frozenset({"SubqueryAlias", "View"})
+
+
+def is_temp_view_of_query(spark: SparkSession, parts: Sequence[str]) -> bool:
+    """Return whether a temporary view is one of a query.
+
+    Spark inserts into others, such as one that was made with USING (``PreWriteCheck``).
+    """
+    view = ".".join(map(quote, parts))
+    plan = logical_plan(spark.table(view))
+    while simple_name(plan) in _NAMING:
+        plan = plan.children().head()
+    return simple_name(plan) not in _RELATIONS

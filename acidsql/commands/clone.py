@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from acidsql import bridge
-from acidsql.commands import describe, result
+from acidsql.commands import result
 from acidsql.commands.definitions import check_properties
 from acidsql.commands.identity_columns import take_over_ordinals
 from acidsql.commands.new_table import check_empty, definition_like, filling, new_table_name
@@ -19,7 +19,7 @@ from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Operation, Table
 from acidsql.metastore.moments import TimeMoment
 from acidsql.planning.as_of import moment_of_version
-from acidsql.planning.name_resolution import acid_table
+from acidsql.planning.name_resolution import acid_table, is_of_delta
 from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.scan.record import ScanRecord
@@ -46,7 +46,7 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
     columns. Deleted rows, and the history of
     the table, are not copied.
     """
-    if describe.is_of_delta(session, statement.cloned):
+    if is_of_delta(session, statement.cloned):
         return None
     source = acid_table(session, statement.cloned)
     _refuse(statement, source)

@@ -15,7 +15,7 @@ from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Column, Partition, Table, TableType
 from acidsql.metastore.table_statistics import column_named
-from acidsql.planning.name_resolution import find, known_to_spark, qualified
+from acidsql.planning.name_resolution import find, known_to_spark
 from acidsql.planning.statement_snapshots import latest_snapshot
 from acidsql.schema.columns import declared_type, shown_type
 from acidsql.session.acid_session import AcidSession
@@ -98,19 +98,6 @@ def as_column(
         name_span=statement.name_span,
         column=".".join(statement.name),
     )
-
-
-def is_of_delta(session: AcidSession, name: Name) -> bool:
-    """Return whether a statement that Delta Lake has as well is about one of its tables."""
-    place = qualified(session, name)
-    if place is None:
-        return True  # of another catalog
-    if find(session, name) is not None:
-        return False
-    if name[0].lower() == "delta" and len(name) == 2:
-        return not session.has_database("delta")  # delta.`/path`
-    table = bridge.catalog_table(session.spark, *place)
-    return table is not None and table.provider == "delta"
 
 
 def _is_known(session: AcidSession, name: Name) -> bool:

@@ -48,6 +48,7 @@ from acidsql.commands.protect_acid_tables import refuse_damage, refuse_location
 from acidsql.commands.reads import check_reads, check_reads_of_spark
 from acidsql.commands.targets import (
     branches_of,
+    maintained_table,
     refuse_temp_view,
     target_of,
     written_table,
@@ -58,6 +59,7 @@ from acidsql.planning.name_resolution import (
     already_exists,
     find_acid_table,
     in_metastore,
+    is_of_delta,
     qualified,
 )
 from acidsql.planning.parsed_statement import parse_and_resolve
@@ -185,7 +187,7 @@ def _merge(session: AcidSession, statement: ast.Merge) -> DataFrame | None:
 
 
 def _restore(session: AcidSession, statement: maintenance_statements.Restore) -> DataFrame | None:
-    table = written_table(session, statement.name)
+    table = maintained_table(session, statement.name)
     return restore.restore(session, table, statement) if table else None
 
 
@@ -255,12 +257,12 @@ def _multi_insert(session: AcidSession, statement: ast.MultiInsert) -> DataFrame
 
 
 def _optimize(session: AcidSession, statement: maintenance_statements.Optimize) -> DataFrame | None:
-    table = written_table(session, statement.name)
+    table = maintained_table(session, statement.name)
     return compact.optimize(session, table, statement) if table else None
 
 
 def _vacuum(session: AcidSession, statement: maintenance_statements.Vacuum) -> DataFrame | None:
-    table = written_table(session, statement.name)
+    table = maintained_table(session, statement.name)
     return compact.vacuum(session, table, statement) if table else None
 
 
@@ -281,7 +283,7 @@ def _report(
         meant = describe.as_column(session, word, statement)
         if meant is not None:
             return describe.describe(session, meant)
-        if describe.is_of_delta(session, statement.name):
+        if is_of_delta(session, statement.name):
             return None
         return report(session, acid_table(session, statement.name), statement)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from acidsql import bridge
 from acidsql.commands.multi_insert import check_targets
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.insert_only.write import refuse_row_changes
 from acidsql.metastore.model import Table, TableType
-from acidsql.planning.name_resolution import find, names_temp_view
+from acidsql.planning.name_resolution import acid_table, find, is_of_delta, names_temp_view
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax import parse
 from acidsql.syntax.nodes import Name
@@ -16,7 +17,12 @@ from acidsql.syntax.statements import Delete, Insert, Merge, MultiInsert, Update
 
 _ROW_CHANGES: Mapping[type, str] = {Update: "UPDATE", Delete: "DELETE", Merge: "MERGE"}
 # The same as Spark's errors have them.
-_WORDS: Mapping[type, str] = {Update: "UPDATE TABLE", Delete: "DELETE", Merge: "MERGE INTO TABLE"}
+_WORDS: Mapping[type, str] = {
+    Delete: "DELETE",
+    Insert: "INSERT",
+    Merge: "MERGE INTO TABLE",
+    Update: "UPDATE TABLE",
+}
 
 
 def written_table(session: AcidSession, name: Name) -> Table | None:
@@ -31,6 +37,17 @@ def written_table(session: AcidSession, name: Name) -> Table | None:
             "EXPECT_TABLE_NOT_VIEW", f"{'.'.join(name)} is a view: name the table to write to"
         )
     return table
+
+
+def maintained_table(session: AcidSession, name: Name) -> Table | None:
+    """Return the table of a statement that Spark does not have, such as OPTIMIZE, or None if Delta
+    Lake has the table and the statement.
+
+    Raises:
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE.
+    """
+    return None if is_of_delta(session, name) else acid_table(session, name)
 
 
 def refuse_temp_view(session: AcidSession, name: Name, words: str) -> None:
@@ -62,7 +79,10 @@ def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge)
     """
     table = written_table(session, statement.name)
     if table is None:
-        if not isinstance(statement, Insert):
+        view = names_temp_view(session, statement.name)
+        if not isinstance(statement, Insert) or (
+            view and bridge.is_temp_view_of_query(session.spark, statement.name)
+        ):
             refuse_temp_view(session, statement.name, _WORDS[type(statement)])
         return None
     if isinstance(statement, Insert):

@@ -41,7 +41,8 @@ class Checksum(NamedTuple):
     mixed: int
 
     def __str__(self) -> str:
-        return f"{self.rows} rows, checksum {self.total:x}-{self.mixed & (2**64 - 1):016x}"
+        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+        return f"{rows}, checksum {self.total:x}-{self.mixed & (2**64 - 1):016x}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from acidsql import api, bridge
 from acidsql.datasource.options import Defaults
 from acidsql.datasource.workers import check_worker
 from acidsql.errors import AcidAnalysisError
+from acidsql.session.process import check_session
 
 
 def refuse_old_spark() -> None:
@@ -39,13 +40,15 @@ def register(spark: SparkSession) -> None:
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_SPARK_VERSION, PySpark 3.5 has no data sources in Python;
-            WORKER_WITHOUT_ACIDSQL, the Python of Spark's workers does not have the packages.
+            WORKER_WITHOUT_ACIDSQL, the Python of Spark's workers does not have the packages;
+            UNSUPPORTED_SESSION.
 
     >>> acidsql.register(spark)
     >>> name = f"{spark.catalog.currentDatabase()}.pet"
     >>> spark.read.format("acidsql").load(name).where("id = 2").collect()
     [Row(id=2, name='Tom')]
     """
+    check_session(spark)
     refuse_old_spark()
     from acidsql.datasource.source import AcidDataSource  # noqa: PLC0415 - not in PySpark 3.5
 

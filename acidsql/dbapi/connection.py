@@ -23,6 +23,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.java import java_needed
 from acidsql.session.owner_thread import acting_for
 from acidsql.session.parsing import parse_in_session
+from acidsql.session.process import check_session
 from acidsql.syntax import Statement, bind
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import Name
@@ -329,6 +330,7 @@ def connect(
 
     Raises:
         ProgrammingError: there is no such database, or no Java to start Spark with.
+        NotSupportedError: UNSUPPORTED_SESSION, it is a session of Spark Connect.
 
     >>> with acidsql.connect(spark) as connection:
     ...     cursor = connection.cursor()
@@ -341,6 +343,8 @@ def connect(
     if found is None:
         with translated(), java_needed():
             found = SparkSession.builder.getOrCreate()
+    with translated():
+        check_session(found)
     if database is not None:
         found = found.newSession()
         with translated():

@@ -16,6 +16,7 @@ from acidsql.commands.protect_acid_tables import refuse_location
 from acidsql.commands.transactions import refuse_writing_of_spark
 from acidsql.commands.write_frame import Replacing
 from acidsql.enabled.routing import is_routed, name_parts, named, named_table, written
+from acidsql.enabled.source_format import register_source
 from acidsql.enabled.writer_settings import (
     WriterSettings,
     check_insert,
@@ -141,10 +142,11 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         partitionBy: str | list[str] | None = None,  # noqa: N803
         **options: Any,
     ) -> None:
-        """Write files as PySpark does, but not into the directory of an ACID table.
+        """Write files as PySpark does, but not into the directory of an ACID table. The format
+        ``acidsql`` needs no ``acidsql.register``.
 
         Raises:
-            AcidAnalysisError: LOCATION_IN_USE.
+            AcidAnalysisError: LOCATION_IN_USE; see ``acidsql.register``.
         """
         if format is not None:
             self.format(format)
@@ -152,6 +154,7 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         place = path if path is not None else self._settings.option("path")
         if (self._settings.format or "parquet").lower() in _FILES:
             self._refuse(place)
+        register_source(self._spark, self._settings.format)
         super().save(path, None, mode, partitionBy)
 
     def _refuse(self, path: str | None) -> None:

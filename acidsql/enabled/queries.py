@@ -11,6 +11,7 @@ from pyspark.sql.readwriter import DataFrameReader
 
 from acidsql import api, change_feed
 from acidsql.enabled.routing import instead_of, is_routed, named
+from acidsql.enabled.source_format import register_source, register_source_of
 from acidsql.errors import AcidAnalysisError
 
 # Options of Delta's, with the arguments of ``acidsql.table``.
@@ -42,7 +43,10 @@ def sql(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
         def on_spark() -> DataFrame:
             return original(self, sqlQuery, args, **kwargs)
 
-        return api.run(self, sqlQuery, args, kwargs, on_spark) if is_routed(self) else on_spark()
+        if not is_routed(self):
+            return on_spark()
+        register_source_of(self, sqlQuery)
+        return api.run(self, sqlQuery, args, kwargs, on_spark)
 
     return run
 
@@ -77,9 +81,32 @@ class AcidDataFrameReader(DataFrameReader):  # type: ignore[misc]  # PySpark is 
     def __init__(self, spark: SparkSession) -> None:
         super().__init__(spark)
         self._has_schema = False
+        self._format: str | None = None
         self._versions: dict[str, Any] = {}
         self._bounds: dict[str, Any] = {}
         self._is_feed = False
+
+    def format(self, source: str) -> AcidDataFrameReader:
+        """See PySpark."""
+        super().format(source)
+        self._format = source
+        return self
+
+    def load(
+        self,
+        path: Any = None,
+        format: str | None = None,  # noqa: A002 - PySpark's name
+        schema: Any = None,
+        **options: Any,
+    ) -> DataFrame:
+        """Read as PySpark does. The format ``acidsql`` needs no ``acidsql.register``.
+
+        Raises:
+            AcidAnalysisError: see ``acidsql.register``.
+        """
+        register_source(self._spark, format or self._format)
+        found: DataFrame = super().load(path, format, schema, **options)
+        return found
 
     def schema(self, schema: Any) -> AcidDataFrameReader:
         """See PySpark."""

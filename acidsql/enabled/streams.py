@@ -10,6 +10,7 @@ from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 
 from acidsql import api
 from acidsql.enabled.routing import instead_of, is_routed, named, named_table
+from acidsql.enabled.source_format import register_source
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table
 from acidsql.session.acid_session import AcidSession
@@ -30,7 +31,33 @@ def write_stream(original: Any) -> property:
 
 
 class AcidDataStreamReader(DataStreamReader):  # type: ignore[misc]  # PySpark is untyped here
-    """PySpark's reader of streams, which refuses ACID tables."""
+    """PySpark's reader of streams, which refuses ACID tables by their names."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        super().__init__(spark)
+        self._format: str | None = None
+
+    def format(self, source: str) -> AcidDataStreamReader:
+        """See PySpark."""
+        super().format(source)
+        self._format = source
+        return self
+
+    def load(
+        self,
+        path: str | None = None,
+        format: str | None = None,  # noqa: A002 - PySpark's name
+        schema: Any = None,
+        **options: Any,
+    ) -> DataFrame:
+        """Read as PySpark does. The format ``acidsql`` needs no ``acidsql.register``.
+
+        Raises:
+            AcidAnalysisError: see ``acidsql.register``.
+        """
+        register_source(self._spark, format or self._format)
+        found: DataFrame = super().load(path, format, schema, **options)
+        return found
 
     def table(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
         """Read a table of Spark's as a stream.
@@ -42,7 +69,6 @@ class AcidDataStreamReader(DataStreamReader):  # type: ignore[misc]  # PySpark i
             raise AcidAnalysisError(
                 "UNSUPPORTED_FEATURE.STREAMING_READ",
                 f"{tableName} is transactional, and its changes are what can be read as a stream: "
-                f"call acidsql.register(spark), then "
                 f"spark.readStream.format('acidsql').load('{tableName}')",
             )
         return super().table(tableName)

@@ -94,6 +94,19 @@ def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
     )
 
 
+def is_of_delta(session: AcidSession, parts: Sequence[str]) -> bool:
+    """Return whether a statement that Delta Lake has as well is about one of its tables."""
+    place = qualified(session, parts)
+    if place is None:
+        return True  # of another catalog
+    if find(session, parts) is not None:
+        return False
+    if parts[0].lower() == "delta" and len(parts) == 2:
+        return not session.has_database("delta")  # delta.`/path`
+    table = bridge.catalog_table(session.spark, *place)
+    return table is not None and table.provider == "delta"
+
+
 def find_acid_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
     """Find the transactional table that a name refers to.
 
@@ -114,6 +127,10 @@ def acid_table(session: AcidSession, parts: Sequence[str]) -> Table:
     """
     table = find(session, parts)
     name = ".".join(parts)
+    if table is None and names_temp_view(session, parts):
+        raise AcidAnalysisError(
+            "EXPECT_TABLE_NOT_VIEW", f"{name} is a temporary view: name a table"
+        )
     if table is None and known_to_spark(session, parts):
         raise AcidAnalysisError(
             "NOT_A_TRANSACTIONAL_TABLE",

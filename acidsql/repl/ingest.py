@@ -14,11 +14,12 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 from tqdm import tqdm
 
+from acidsql.errors import AcidAnalysisError
 from acidsql.repl.printer import counted
 from acidsql.streaming import (
     DelimitedWriter,
@@ -30,14 +31,20 @@ from acidsql.streaming import (
 )
 from acidsql.streaming.writers import RecordWriter
 
+if TYPE_CHECKING:
+    import _csv
+
 _REJECTED = 3
 
 
 class Piece(NamedTuple):
-    """Record, or batch of Arrow, with the number of records in it."""
+    """Record, or batch of Arrow, with the number of records in it, and of the line where a record
+    begins.
+    """
 
     record: Any
     records: int
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,18 +70,24 @@ class Source:
         if self.format == "arrow":
             return RowWriter(), _batches(stream)
         if self.format == "csv":
-            rows = csv.reader(_texts(stream), delimiter=self.delimiter, strict=True)
-            columns = tuple(next(rows, ())) if self.header else None
+            texts = (line.decode() for line in stream)
+            rows = _rows(csv.reader(texts, delimiter=self.delimiter, strict=True))
+            columns = tuple(next(rows, Piece((), 0)).record) if self.header else None
             writer = DelimitedWriter(delimiter=self.delimiter, null=self.null, columns=columns)
-            return writer, (Piece(row, 1) for row in rows if row)
-        lines = (Piece(line, 1) for line in _texts(stream) if line.strip())
+            return writer, (piece for piece in rows if piece.record)
+        lines = (
+            Piece(line.decode(), 1, number) for number, line in enumerate(stream, 1) if line.strip()
+        )
         if self.pattern is not None:
             return RegexWriter(pattern=self.pattern), lines
         return JsonWriter(), lines
 
 
-def _texts(stream: BinaryIO) -> Iterator[str]:
-    return (line.decode() for line in stream)
+def _rows(reader: _csv.Reader) -> Iterator[Piece]:
+    line = 1
+    for row in reader:
+        yield Piece(row, 1, line)
+        line = reader.line_num + 1
 
 
 def _batches(stream: BinaryIO) -> Iterator[Piece]:
@@ -105,6 +118,9 @@ class Ingest:
         self._failure: BaseException | None = None
         self._begun = 0.0
         self._in_transaction = 0
+        # Lines of the records of the transaction, and the number of the first record.
+        self._lines: list[int | None] = []
+        self._first = 1
         self.read = connection.offset or 0 if keeps_offset else 0
         self.committed = 0
         self.rejected = 0
@@ -137,6 +153,7 @@ class Ingest:
         if not self._connection.in_transaction:
             self._connection.begin()
             self._begun = time.monotonic()
+        self._lines.append(piece.line)
         self._connection.write(piece.record)
         self.read += piece.records
         self._in_transaction += piece.records
@@ -150,6 +167,18 @@ class Ingest:
         self.committed += result.rows
         self.rejected += result.rejected
         self._in_transaction = 0
+        self._first += len(self._lines)
+        self._lines.clear()
+
+    def place(self, position: int) -> str:
+        """Return where a record of the transaction is in the input, to stand before a message.
+
+        Args:
+            position: 1-based number of the record in its connection.
+        """
+        number = position - self._first
+        line = self._lines[number] if 0 <= number < len(self._lines) else None
+        return "" if line is None else f"line {line}: "
 
     def _commit_in_time(self) -> None:
         """Commit a transaction that waits for records for too long."""
@@ -180,9 +209,19 @@ def skip(pieces: Iterator[Piece], count: int) -> Iterator[Piece]:
     return iter(())
 
 
-def tell_rejected(rejection: Rejection) -> None:
+def report_rejected(ingest: Ingest | None, rejection: Rejection) -> None:
     """Write to standard error which record is left out, and why."""
-    sys.stderr.write(f"left out: {rejection}\n")
+    place = "" if ingest is None else ingest.place(rejection.position)
+    sys.stderr.write(f"left out: {place}{rejection}\n")
+
+
+def message(ingest: Ingest | None, error: Exception) -> str:
+    """Return the message of an error, with the line of a record that cannot be a row."""
+    if ingest is None or not isinstance(error, AcidAnalysisError):
+        return str(error)
+    position = (error.getMessageParameters() or {}).get("position")
+    is_record = error.condition == "INVALID_RECORD" and position is not None
+    return (ingest.place(int(position)) if is_record and position else "") + str(error)
 
 
 def report(ingest: Ingest, table: str) -> str:

@@ -124,7 +124,7 @@ def ingest(  # noqa: PLR0913 - one argument for every option
             writer=writer,
             stream=resume,
             on_error=on_error,
-            on_rejected=transfer.tell_rejected,
+            on_rejected=lambda rejection: transfer.report_rejected(work, rejection),
             time_zone=time_zone,
             storage=None if webhdfs is None else _webhdfs(webhdfs),
         ) as connection:
@@ -136,7 +136,7 @@ def ingest(  # noqa: PLR0913 - one argument for every option
         raise click.BadParameter(str(error), param_hint="--pattern") from error
     except (PySparkException, OSError, ValueError, csv.Error) as error:
         done = "" if work is None else f"\nbefore that: {transfer.report(work, table)}"
-        raise click.ClickException(f"{error}{done}") from error
+        raise click.ClickException(f"{transfer.message(work, error)}{done}") from error
     except KeyboardInterrupt:
         if work is not None:
             click.echo(transfer.report(work, table))

@@ -191,10 +191,15 @@ def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
             )
         text = bridge.type_sql(spark, field.dataType)
         if is_refused(text):
+            other = (
+                "use STRING, and COLLATE in expressions"
+                if "COLLATE" in text
+                else "use TIMESTAMP, a numeric type or a string"
+            )
             raise AcidAnalysisError(
                 "UNSUPPORTED_DATATYPE",
                 f"column {field.name!r} has type {text}, which Hive cannot read from an ACID "
-                "table: use TIMESTAMP, a numeric type or a string",
+                f"table: {other}",
                 {"typeName": text},
             )
         columns.append(

@@ -10,8 +10,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql import api, bridge
+from acidsql.errors import AcidAnalysisError
 from acidsql.planning.as_of import query_of_table
-from acidsql.planning.name_resolution import find
+from acidsql.planning.name_resolution import find, in_metastore
 from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.serve.clients import Client, Clients
@@ -68,6 +69,8 @@ class ConnectServer:
         told = json.loads(text or "{}")
         if question == "tables":
             return _tables(client, told)
+        if question == "written":
+            return _refuse_writer(client, told)
         statement = bind(told["text"], _verbatim(told.get("values")))
         return _run(client, statement) if question == "run" else _query(client, statement)
 
@@ -134,3 +137,21 @@ def _tables(client: Client, asked: Sequence[Mapping[str, Any]]) -> list[DataFram
                 None if text is None else snapshot.run(parse_and_resolve(session, text))
                 for text in texts
             ]
+
+
+def _refuse_writer(client: Client, name: Sequence[str]) -> None:
+    """Refuse a DataFrame's writer that names a table or view of the metastore: Spark would not know
+    the table, and advise to remove its directory.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CONNECT_WRITE.
+    """
+    spark = client.spark
+    with client.at_work(), api.working(spark) as session:
+        if in_metastore(session, name):
+            table = ".".join(name)
+            raise AcidAnalysisError(
+                "UNSUPPORTED_FEATURE.CONNECT_WRITE",
+                f"{table} is transactional, and a client of Spark Connect writes to it by a "
+                f"statement: spark.sql('INSERT INTO {table} SELECT * FROM {{rows}}', rows=df)",
+            )

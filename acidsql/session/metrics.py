@@ -137,6 +137,8 @@ class Recording:
         bytes_written: see ``StatementMetrics``.
         retries: see ``StatementMetrics``.
         result: DataFrame that it returns.
+        frames: names of the DataFrames in its text, by the names that Spark gives to their views.
+        origin: what it is part of, such as a batch of a stream; empty if it is by itself.
     """
 
     operation: str = ""
@@ -151,6 +153,8 @@ class Recording:
     bytes_written: int = 0
     retries: int = 0
     result: DataFrame | None = None
+    frames: dict[str, str] = field(default_factory=dict)
+    origin: str = ""
     _began: float = field(default_factory=time.perf_counter)
     _seconds: dict[str, float] = field(default_factory=dict)
     _phases: list[Phase] = field(default_factory=list)
@@ -207,6 +211,17 @@ class Recording:
         self.directories_written += directories
         self.files_written += counts.files or 0
         self.bytes_written += counts.size or 0
+
+    def written_text(self, text: str) -> str:
+        """Return the text of the statement as its user has written it, behind its origin.
+
+        >>> recording = Recording(frames={"_pyspark_1f": "rows"}, origin="batch 3 of stream pets")
+        >>> recording.written_text("INSERT INTO pet SELECT * FROM _pyspark_1f")
+        '/* batch 3 of stream pets */ INSERT INTO pet SELECT * FROM {rows}'
+        """
+        for view, name in self.frames.items():
+            text = text.replace(view, f"{{{name}}}")
+        return f"/* {self.origin} */ {text}" if self.origin else text
 
     def metrics(self, error: BaseException | None) -> StatementMetrics:
         """Return the metrics as they are now.

@@ -165,7 +165,8 @@ def _invalid(rejection: Rejection) -> AcidAnalysisError:
     return AcidAnalysisError(
         "INVALID_RECORD",
         f"{rejection}: {str(rejection.record)[:_QUOTED]!r}; the transaction was aborted. Correct "
-        "the record, or choose on_error='reject_record' to leave such records out",
+        "the record, or leave such records out: on_error='reject_record', or --on-error "
+        "reject_record",
         parameters,
     )
 

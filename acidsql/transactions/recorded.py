@@ -10,6 +10,7 @@ from acidsql.format.names import is_hidden
 from acidsql.limits import limits
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.metrics import current
 from acidsql.session.settings import records_statements
 from acidsql.storage.filesystem import FileSystem
 
@@ -27,10 +28,8 @@ def recorded(session: AcidSession, statement: RecordedStatement) -> RecordedStat
         return statement
     if not records_statements(session.spark):
         return replace(statement, text=None)
-    return replace(
-        statement,
-        text=cut(bridge.redacted(session.spark, statement.text), limits().statement_characters),
-    )
+    text = bridge.redacted(session.spark, current().written_text(statement.text))
+    return replace(statement, text=cut(text, limits().statement_characters))
 
 
 def with_files(files: FileSystem, counts: WriteCounts, directories: Sequence[str]) -> WriteCounts:

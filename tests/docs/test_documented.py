@@ -43,6 +43,7 @@ def page(name: str) -> str:
 
 _LIMITS = page("limits")
 _ENABLE = page("enable")
+_SERVE = page("serve")
 _ARCHITECTURE = page("architecture")
 _SETTINGS = page("reference/settings")
 _STATEMENTS = page("reference/statements")
@@ -152,7 +153,7 @@ def test_conditions_are_collected_however_they_are_spelled() -> None:
 def test_each_unsupported_feature_is_in_limits() -> None:
     def is_documented(condition: str) -> bool:
         name = condition.removeprefix(_UNSUPPORTED)
-        return re.search(rf"`{name}[_`]|`{condition}", _LIMITS + _ENABLE) is not None
+        return re.search(rf"`{name}[_`]|`{condition}", _LIMITS + _ENABLE + _SERVE) is not None
 
     assert not {name for name in raised() if not is_documented(name)}
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
 from acidsql.syntax import parse
@@ -40,6 +40,28 @@ def calls(spark: SparkSession, home: Path) -> Mapping[str, Callable[[int], Any]]
         with acidsql.as_of(spark, timestamp=datetime.now(tz=UTC)):
             acidsql.sql(spark, "SELECT * FROM t")
 
+    def consume(number: int) -> None:
+        acidsql.consume_changes(spark, "t", _count, consumer=f"c{number}")
+
+    def follow(number: int) -> None:
+        stop = threading.Event()
+        stop.set()
+        acidsql.follow_changes(spark, "t", _count, consumer=f"c{number}", stop=stop)
+
+    def convert(number: int) -> None:
+        dry_run = number >= WRITERS
+        place = f"parquet:{home}/plain"
+        acidsql.convert(spark, place, f"converted_{number}", dry_run=dry_run)
+
+    def export(number: int) -> None:
+        if number < WRITERS:
+            acidsql.export(spark, "t", f"parquet:{home}/exported_{number}")
+
+    def write_stream(number: int) -> None:
+        rows = spark.readStream.format("rate").load().selectExpr("CAST(value AS INT) AS id")
+        acidsql.write_stream(rows, "t", f"{home}/checkpoint_{number}")
+
+    spark.range(3).write.parquet(f"{home}/plain")
     return {
         "parse": lambda number: parse(f"DELETE FROM t WHERE id = {number}"),
         "sql": lambda _: acidsql.sql(spark, TABLE),
@@ -53,17 +75,33 @@ def calls(spark: SparkSession, home: Path) -> Mapping[str, Callable[[int], Any]]
         "changes": lambda _: acidsql.changes(spark, "t", from_version=1),
         "changes_since": lambda _: acidsql.changes_since(spark, "t", None),
         "as_of": as_of,
+        "consume": consume,
+        "follow": follow,
+        "convert": convert,
+        "export": export,
         "connect": connect,
         "transaction": transaction,
         "sink": lambda number: acidsql.sink("t", spark=spark, app_id=f"s{number}"),
+        "write_stream": write_stream,
+        "metrics": lambda _: acidsql.metrics(acidsql.table(spark, "t")),
+        "files": lambda _: acidsql.files(spark, "t"),
+        "arrow_batches": lambda _: acidsql.arrow_batches(
+            "t", warehouse=home / "warehouse"
+        ).read_all(),
         "read_arrow": lambda _: acidsql.read_arrow("t", warehouse=home / "warehouse"),
         "register": lambda _: acidsql.register(spark),
         "release": lambda _: acidsql.release(spark),
         "enable": lambda _: acidsql.enable(spark),
         "enabled": lambda _: spark.table("t"),
+        "run_compaction": lambda _: acidsql.run_compaction(spark),
+        "run_cleaner": lambda _: acidsql.run_cleaner(spark),
         "maintenance": lambda _: acidsql.maintenance(spark),
         "disable": lambda _: acidsql.disable(spark),
     }
+
+
+def _count(_: acidsql.TransactionHandle, changes: DataFrame) -> None:
+    changes.count()
 
 
 def main(home: Path) -> None:

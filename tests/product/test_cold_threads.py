@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import acidsql
 from tests.product import cold_program, first_batch_program
 
 pytestmark = pytest.mark.spark
+
+
+def test_each_public_function_is_called_by_sixteen_threads() -> None:
+    text = Path(cold_program.__file__).read_text("utf-8")
+    functions = {name for name in acidsql.__all__ if name.islower()}
+    assert functions - set(re.findall(r"\bacidsql\.(\w+)\(", text)) == set()
 
 
 @pytest.mark.repeated

@@ -327,3 +327,25 @@ def test_column_of_a_table_that_is_called_history(lab: Lab) -> None:
         assert lab.sql("DESCRIBE HEALTH health")[0][0] is None
     finally:
         lab.sql("DROP TABLE health")
+
+
+def test_texts_name_frames_and_the_stream_that_they_are_of(lab: Lab) -> None:
+    t = lab.create("id INT, v STRING")
+    row = lab.spark.createDataFrame([(1, "a")], "id INT, v STRING")
+    acidsql.sql(lab.spark, f"INSERT INTO {t} SELECT n.* FROM {{news}} AS n", news=row)
+    acidsql.sink(t, app_id="pets", exactly_once=False)(row, 3)
+    acidsql.consume_changes(
+        lab.spark,
+        t,
+        lambda txn, new: txn.sql(f"INSERT INTO {t} SELECT id + 1, v FROM {{new}}", new=new),
+        consumer="copies",
+    )
+    lab.sql("DROP TABLE acidsql_change_checkpoints")
+    assert history(lab, t, "statement")[::-1] == [
+        (f"INSERT INTO {t} SELECT n.* FROM {{news}} AS n",),
+        (
+            "/* batch 3 of stream pets */ "
+            f"INSERT INTO `spark_catalog`.`default`.`{t}` BY NAME SELECT * FROM {{rows}}",
+        ),
+        (f"/* consumer copies */ INSERT INTO {t} SELECT id + 1, v FROM {{new}}",),
+    ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+import pyspark
 import pytest
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Catalog, DataFrame, SparkSession
@@ -213,6 +214,24 @@ def test_spark_s_tables_and_files_are_read_as_before(on: Lab, tmp_path: Any) -> 
     assert spark.read.format("orc").schema("id long").load(f"{tmp_path}/files").count() == 2
     assert spark.table(f"orc.`{tmp_path}/files`").count() == 2
     spark.sql("DROP TABLE enabled_plain")
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4", reason="data sources in Python came with Spark 4")
+def test_the_format_acidsql_needs_no_registration(new_lab: Callable[..., Lab]) -> None:
+    lab = new_lab()
+    spark = lab.spark
+    t = lab.create("id int", values="(1)")
+    acidsql.enable(spark)
+    try:
+        spark.read.table(t).write.format("acidsql").mode("append").save(f"default.{t}")
+        assert spark.read.format("acidsql").load(f"default.{t}").count() == 2
+        assert spark.read.load(f"default.{t}", "acidsql").count() == 2
+        spark.sql(f"CREATE TEMPORARY VIEW seen USING acidsql OPTIONS (path 'default.{t}')")
+        assert spark.sql("SELECT id FROM seen").collect() == [(1,), (1,)]
+        changes = spark.readStream.format("acidsql").option("readChangeFeed", "true")
+        assert changes.load(f"default.{t}").isStreaming
+    finally:
+        acidsql.disable(spark)
 
 
 def test_streams(on: Lab) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pyspark
 import pytest
@@ -79,11 +80,46 @@ def test_a_temporary_view_is_refused_as_a_view(lab: Lab) -> None:
                 f"UPDATE {t} SET id = 2",
                 f"MERGE INTO {t} USING (SELECT 1 AS n) ON id = n WHEN MATCHED THEN DELETE",
                 f"TRUNCATE TABLE {t}",
+                f"INSERT INTO {t} VALUES (1)",
+                f"INSERT OVERWRITE {t} SELECT 1",
+                f"ALTER TABLE {t} COMPACT 'major'",
+                f"OPTIMIZE {t}",
+                f"VACUUM {t}",
+                f"RESTORE TABLE {t} TO VERSION AS OF 1",
+                f"CHECK TABLE {t}",
+                f"DESCRIBE HISTORY {t}",
             ):
                 assert condition_of(_error(lab, text)) == "EXPECT_TABLE_NOT_VIEW", text
     finally:
         lab.spark.catalog.dropTempView(t)
     assert lab.sql(f"SELECT id FROM {t}") == [(1,)]
+
+
+def test_a_temporary_view_of_files_is_spark_s_to_insert_into(lab: Lab, tmp_path: Path) -> None:
+    lab.spark.range(1).write.parquet(str(tmp_path / "rows"))
+    lab.spark.sql(
+        f"CREATE TEMPORARY VIEW error_names_files USING parquet OPTIONS (path '{tmp_path}/rows')"
+    )
+    try:
+        lab.sql("INSERT INTO error_names_files VALUES (7)")
+        assert lab.sql("SELECT id FROM error_names_files ORDER BY id") == [(0,), (7,)]
+    finally:
+        lab.spark.catalog.dropTempView("error_names_files")
+
+
+def test_statements_that_spark_does_not_have_say_what_is_wrong_with_their_table(lab: Lab) -> None:
+    lab.spark.sql("CREATE TABLE error_names_plain (id INT) USING parquet")
+    try:
+        for text in ("OPTIMIZE {}", "VACUUM {}", "RESTORE TABLE {} TO VERSION AS OF 1"):
+            for table, condition in (
+                ("error_names_plain", "NOT_A_TRANSACTIONAL_TABLE"),
+                ("error_names_nope", "TABLE_OR_VIEW_NOT_FOUND"),
+            ):
+                error = _error(lab, text.format(table))
+                assert condition_of(error) == condition, text
+                assert table in str(error)
+    finally:
+        lab.spark.sql("DROP TABLE error_names_plain")
 
 
 def test_errors_quote_the_text_of_the_user(lab: Lab) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -305,3 +307,38 @@ def test_a_failed_compaction_leaves_everything_as_it_was(
     assert lab.compact(t, kind).state == "succeeded"
     assert lab.rows(t, "*, row__id") == list(before.rows)
     assert lab.tree(t) != list(before.tree)
+
+
+@pytest.mark.slow
+def test_tasks_of_a_cancelled_write_end(lab: Lab) -> None:
+    t = lab.create("id BIGINT, v INT")
+    context, errors = lab.spark.sparkContext, list[BaseException]()
+
+    def write() -> None:
+        context.setJobGroup(t, "a write", interruptOnCancel=True)
+        try:
+            lab.sql(f"INSERT INTO {t} SELECT id, 1 FROM range(100000000000)")
+        except PySparkException as error:
+            errors.append(error)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not any(_running(lab)):
+        time.sleep(0.1)
+    time.sleep(2)
+    context.cancelJobGroup(t)
+    writer.join(60)
+    assert len(errors) == 1
+    # The statement has ended, and what computed its rows too: its cores are free.
+    reader = threading.Thread(target=lab.spark.range(5).count, daemon=True)
+    reader.start()
+    reader.join(20)
+    assert not reader.is_alive()
+    assert lab.rows(t) == []
+
+
+def _running(lab: Lab) -> list[int]:
+    """Return the numbers of running tasks of the stages that are active."""
+    tracker = lab.spark.sparkContext.statusTracker()
+    found = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    return [stage.numActiveTasks for stage in found if stage is not None]

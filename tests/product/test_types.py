@@ -161,6 +161,13 @@ def test_types_that_hive_cannot_read_are_refused(lab: Lab, kind: str) -> None:
     assert lab.session.metastore.find_table("default", "refused") is None
 
 
+def test_a_collation_is_refused_with_what_to_use(lab: Lab) -> None:
+    if lab.spark.version < "4":
+        pytest.skip("Spark has collations from 4.0 on")
+    with pytest.raises(AcidAnalysisError, match="use STRING, and COLLATE in expressions"):
+        lab.create("v STRING COLLATE UNICODE_CI")
+
+
 def test_fields_of_rows_are_nullable_in_the_table_that_they_make(lab: Lab) -> None:
     lab.sql(
         "CREATE TABLE made STORED AS ORC TBLPROPERTIES ('transactional'='true') AS "

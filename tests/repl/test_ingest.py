@@ -58,11 +58,26 @@ def test_an_error_leaves_what_was_committed(shelf: Shelf) -> None:
     assert shelf.rows() == [(1, None), (2, None)]
     resumed = ingest(shelf, lines, *options, "--on-error", "reject_record")
     assert resumed.exit_code == 3
-    assert "left out: record 2, column id," in resumed.stderr
+    assert "left out: line 4: record 2, column id," in resumed.stderr
     assert resumed.stdout == "2 rows committed to default.t, 1 record left out\n"
     assert shelf.rows() == [(1, None), (2, None), (3, None), (5, None)]
     assert ingest(shelf, lines, *options).exit_code == 0
     assert len(shelf.rows()) == 4
+
+
+def test_a_record_that_is_no_row_is_named_by_its_line(shelf: Shelf) -> None:
+    lines = '{"id": 1}\n\n{"id": 2}\n{"id": 3}\n\n{"id": "x"}\n'
+    failed = ingest(shelf, lines, "--format", "json", "--rows", "2")
+    assert failed.stderr.startswith("error: line 6: [INVALID_RECORD] record 4, column id, ")
+    assert "--on-error reject_record" in failed.stderr
+    text = 's,id\n"two\nlines",3\na,x\n"b\nc",y\n'
+    options = ["--format", "csv", "--header", "--on-error", "reject_record"]
+    assert [
+        line.partition(" column")[0] for line in ingest(shelf, text, *options).stderr.splitlines()
+    ] == [
+        "left out: line 4: record 2,",
+        "left out: line 5: record 3,",
+    ]
 
 
 def test_wrong_usage_is_refused(shelf: Shelf) -> None:

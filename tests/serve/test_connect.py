@@ -209,6 +209,27 @@ result = spark.sql("SELECT count(*) FROM {{t}} WHERE id = 7", t=spark.table("{ta
     assert client.run(program) == [[1]]
 
 
+def test_writers_of_frames_say_what_to_do(client: ConnectClient, table: str) -> None:
+    frame = "df = spark.createDataFrame([(3, 'c')], 'id INT, v STRING')\n"
+    for writer in (
+        f"df.write.saveAsTable({table!r})",
+        f"df.write.mode('append').saveAsTable('default.{table}')",
+        f"df.write.mode('overwrite').saveAsTable({table!r})",
+        f"df.write.insertInto({table!r})",
+        f"df.writeTo({table!r}).append()",
+        f"df.writeTo({table!r}).overwritePartitions()",
+        f"df.writeTo({table!r}).using('parquet').create()",
+    ):
+        with pytest.raises(ConnectError, match="INSERT INTO") as caught:
+            client.run(frame + writer)
+        assert caught.value.condition == "UNSUPPORTED_FEATURE.CONNECT_WRITE", writer
+    assert client.sql(f"SELECT count(*) FROM {table}") == [[2]]
+    plain = f"{table}_plain"
+    client.run(f"{frame}df.write.saveAsTable({plain!r})\ndf.write.insertInto({plain!r})")
+    assert client.sql(f"SELECT count(*) FROM {plain}") == [[2]]
+    client.sql(f"DROP TABLE {plain}")
+
+
 def test_the_names_in_a_view_are_of_its_database(client: ConnectClient, table: str) -> None:
     client.sql("CREATE DATABASE elsewhere")
     client.sql("CREATE TABLE elsewhere.inner_table USING orc AS SELECT 5 AS id")

@@ -19,6 +19,7 @@ import org.apache.orc.TypeDescription;
 import org.apache.orc.Writer;
 import org.apache.orc.impl.PhysicalFsWriter;
 import org.apache.orc.impl.writer.WriterEncryptionVariant;
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.types.StructType;
@@ -148,6 +149,10 @@ public final class BucketFile implements OrcFile.WriterCallback {
     int last = batch.size - 1;
     if (last < 0) {
       return;
+    }
+    TaskContext task = TaskContext.get();
+    if (task != null) {
+      task.killTaskIfInterrupted(); // Spark's loop over the rows does not look
     }
     lastWriteId = originalWriteId.vector[last];
     lastBucket = bucket.vector[last];
