@@ -308,17 +308,6 @@ class IdentityGenerator:
     start: int = 1
     step: int = 1
 
-    def identity(self, *, always: bool) -> Identity:
-        """Return the declaration of an identity column with these numbers.
-
-        Args:
-            always: whether statements cannot give values of their own.
-
-        >>> acidsql.IdentityGenerator(step=2).identity(always=True).increment
-        2
-        """
-        return Identity(start=self.start, increment=self.step, always=always)
-
 
 @dataclass(frozen=True)
 class TableBuilder(Generic[Made]):
@@ -380,11 +369,11 @@ class TableBuilder(Generic[Made]):
         kind = dataType if isinstance(dataType, str) else bridge.type_sql(self.spark, dataType)
         parts = [quote(name), kind, *([] if nullable else ["NOT NULL"])]
         if isinstance(generatedAlwaysAs, IdentityGenerator):
-            parts.append(generatedAlwaysAs.identity(always=True).text)
+            parts.append(_declared(generatedAlwaysAs, always=True))
         elif generatedAlwaysAs is not None:
             parts.append(f"GENERATED ALWAYS AS ({generatedAlwaysAs})")
         if generatedByDefaultAs is not None:
-            parts.append(generatedByDefaultAs.identity(always=False).text)
+            parts.append(_declared(generatedByDefaultAs, always=False))
         if comment is not None:
             parts.append(f"COMMENT {quoted_string(comment)}")
         return replace(self, columns=(*self.columns, " ".join(parts)))
@@ -461,3 +450,13 @@ class TableBuilder(Generic[Made]):
         ]
         api.sql(self.spark, " ".join(clauses))
         return self.found(self.spark, self.name)
+
+
+def _declared(numbers: IdentityGenerator, *, always: bool) -> str:
+    """Return the declaration of an identity column.
+
+    Args:
+        numbers: of its rows.
+        always: whether statements cannot give values of their own.
+    """
+    return Identity(start=numbers.start, increment=numbers.step, always=always).text

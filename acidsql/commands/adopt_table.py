@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from acidsql.commands.file_timestamps import differing_timestamps
 from acidsql.errors import AcidAnalysisError, FormatError
 from acidsql.format.identifiers import lowered
 from acidsql.format.names import (
@@ -16,9 +17,11 @@ from acidsql.format.names import (
     is_original_file,
     parse_directory,
 )
+from acidsql.format.orc_tail import OrcTail
 from acidsql.format.partitions import unescape
 from acidsql.format.paths import parent
 from acidsql.format.selection import max_write_id
+from acidsql.format.timestamp_types import INSTANT
 from acidsql.metastore import failures
 from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, Table
 from acidsql.scan.directories import file_tails, row_names
@@ -101,13 +104,13 @@ def existing(
         originals += [child(location, n) for n in others]
     newest = None if table.insert_only else _newest_file(session, directories, originals)
     if newest is not None:
-        _compare(table, newest)
+        _compare(session, table, newest)
     highest = max_write_id(directory.name for directory, _ in directories)
     return Found(
         partitions=tuple(partitions),
         highest_write_id=max(highest, RESERVED_WRITE_IDS if originals else 0),
         highest_txn_id=max((d.visibility_txn_id for d, _ in directories), default=0),
-        codec=newest.codec if newest else None,
+        codec=newest.tail.compression if newest else None,
     )
 
 
@@ -148,11 +151,19 @@ def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...
 
 
 class _NewestFile(NamedTuple):
-    """File with the newest rows: its path, the table's columns in it, and its codec."""
+    """File with the newest rows.
+
+    Attributes:
+        path: of the file.
+        columns: names of the table's columns in it; () if it has none.
+        tail: of the file.
+        struct: id of its type whose fields the columns are.
+    """
 
     path: str
     columns: Sequence[str]
-    codec: str
+    tail: OrcTail
+    struct: int = 0
 
 
 def _newest_file(
@@ -167,18 +178,18 @@ def _newest_file(
             continue
         for name, tail in file_tails(session, session.files.list(path)):
             file = child(path, name)
-            return _NewestFile(file, row_names(tail, file), tail.compression)
+            return _NewestFile(file, row_names(tail, file), tail, tail.types[0].subtypes[-1])
     for file in originals:
         if session.files.size(file):
             tail = read_tail(session.files, file)
             names = [name for name, _ in tail.struct_fields()]
             named = not all(map(POSITIONAL_NAME.fullmatch, names))
-            return _NewestFile(file, names if named else (), tail.compression)
+            return _NewestFile(file, names if named else (), tail)
     return None
 
 
-def _compare(table: Table, newest: _NewestFile) -> None:
-    """Compare the columns of the newest file with the table's.
+def _compare(session: AcidSession, table: Table, newest: _NewestFile) -> None:
+    """Compare the names of the newest file's columns, and its timestamps, with the table's.
 
     Older files may have other names, which columns had before they were renamed. Every file may
     lack the columns that were added last.
@@ -190,4 +201,16 @@ def _compare(table: Table, newest: _NewestFile) -> None:
             "ADOPTED_SCHEMA_MISMATCH",
             f"{newest.path} has the columns {', '.join(present)}, the statement "
             f"{', '.join(expected)}: create the table with the columns of its newest files",
+        )
+    differing = differing_timestamps(session.spark, table, newest.tail, newest.struct)
+    if differing:
+        held, named = (
+            ("local times", "TIMESTAMP or TIMESTAMP_NTZ")
+            if INSTANT in differing
+            else ("instants", "TIMESTAMP_LTZ")
+        )
+        raise AcidAnalysisError(
+            "ADOPTED_SCHEMA_MISMATCH",
+            f"{newest.path} has {held}, which a column {', '.join(sorted(differing)).upper()} does "
+            f"not mean: create the table with {named}",
         )

@@ -55,7 +55,9 @@ def _type_text(tail: OrcTail, type_id: int) -> str:
     return _NAMES.get(node.kind, node.kind)
 
 
-def differing_timestamps(spark: SparkSession, table: Table, tail: OrcTail) -> set[str]:
+def differing_timestamps(
+    spark: SparkSession, table: Table, tail: OrcTail, struct: int = 0
+) -> set[str]:
     """Return the types of the table's timestamps that a file has in another form.
 
     The table has local times in its files, but instants of TIMESTAMP_LTZ.
@@ -64,12 +66,13 @@ def differing_timestamps(spark: SparkSession, table: Table, tail: OrcTail) -> se
         spark: the session.
         table: the table.
         tail: of a file with its columns; the last ones may be missing.
+        struct: id of the type in the file whose fields the columns are.
 
     Returns:
         Some of ``timestamp``, ``timestamp_ntz`` and ``timestamp_ltz``.
     """
     found: set[str] = set()
-    for column, (_, type_id) in zip(table.columns, tail.struct_fields(), strict=False):
+    for column, (_, type_id) in zip(table.columns, tail.struct_fields(struct), strict=False):
         words = iter(timestamps_in(column.type))
         declared = bridge.parse_type(spark, column.type)
         for kind, word in _pairs(tail, type_id, declared, words):

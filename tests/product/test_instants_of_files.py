@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,6 +107,29 @@ def test_instants_of_a_file_become_the_local_times_of_a_table(east: Lab, tmp_pat
     )
     load = f"LOAD DATA LOCAL INPATH '{tmp_path}/one.orc' INTO TABLE {only}"
     assert condition(east, load) == "LOAD_DATA_SCHEMA_MISMATCH"
+
+
+def test_a_table_is_not_made_over_files_with_other_timestamps(east: Lab, tmp_path: Path) -> None:
+    """Check that local times do not become instants that move with the session's zone."""
+    made = east.create("id INT, a ARRAY<TIMESTAMP>", values="(1, array(TIMESTAMP'2024-07-01'))")
+    shutil.copytree(east.root(made), tmp_path / "acid")
+    (tmp_path / "plain").mkdir()
+    write_orc(tmp_path / "plain" / "000000_0", instants=True)
+
+    def create(name: str, columns: str, place: str) -> str:
+        return (
+            f"CREATE TABLE {name} ({columns}) STORED AS ORC LOCATION '{tmp_path}/{place}' "
+            "TBLPROPERTIES ('transactional'='true')"
+        )
+
+    for columns, place in (
+        ("id INT, a ARRAY<TIMESTAMP_LTZ>", "acid"),
+        (COLUMNS.replace("TIMESTAMP_LTZ", "TIMESTAMP"), "plain"),
+    ):
+        assert condition(east, create("other", columns, place)) == "ADOPTED_SCHEMA_MISMATCH"
+        assert east.sql("SHOW TABLES LIKE 'other'") == []
+    east.sql(create("fitting", COLUMNS, "plain"))
+    assert seen(east, "fitting") == [(9, NOON, "2024-07-01 12:00:00", NOON)]
 
 
 def test_clones_and_earlier_versions_have_the_same_instants(east: Lab) -> None:
