@@ -11,7 +11,7 @@ from typing import Any
 from acidsql.errors import AcidAnalysisError, MetastoreError, WriteConflictError
 from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
-from acidsql.metastore.hive import constraints
+from acidsql.metastore.hive import constraints, partitions
 from acidsql.metastore.hive.catalog import NO_STATISTICS, database, fetch_any
 from acidsql.metastore.hive.conversions import (
     ACCURATE,
@@ -63,6 +63,8 @@ def alter_table(server: Server, existing: Any, table: Table, before: Table | Non
     )
     if changed is not None:
         constraints.drop(server, table, changed.dropped)
+    if altered.sd.cols != existing.sd.cols and not server.moves_partition_statistics:
+        partitions.forget_column_statistics(server, existing)
     send_altered(server, existing, altered)
     if changed is not None:
         constraints.add(server, changed)

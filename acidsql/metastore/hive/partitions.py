@@ -12,6 +12,7 @@ from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.hive.catalog import NO_STATISTICS
 from acidsql.metastore.hive.conversions import (
+    ACCURATE,
     partition_from_hive,
     partition_to_hive,
 )
@@ -145,6 +146,16 @@ def rename(server: Server, table: Any, values: tuple[str, ...], renamed: Partiti
             f"{table.dbName}.{table.tableName} ({error.message}): change the statement, or see the "
             "server's log",
         ) from error
+
+
+def forget_column_statistics(server: Server, table: Any) -> None:
+    """Mark the statistics of columns of a table's partitions as out of date."""
+    found = [
+        p for p in fetch(server, table) if "COLUMN_STATS" in (p.parameters or {}).get(ACCURATE, "")
+    ]
+    for partition in found:
+        del partition.parameters[ACCURATE]
+    send(server, table, found)
 
 
 def all_values(server: Server, table: Any) -> tuple[tuple[str, ...], ...]:

@@ -174,6 +174,13 @@ class Server:
         database = self.setting("hive.metastore.db.type", "DERBY").upper()
         return not self.version.startswith("4.0") or database in _COMPARES_TEXT
 
+    @property
+    def moves_partition_statistics(self) -> bool:
+        """Whether other columns of a table may be given to partitions that have statistics of
+        columns. Hive 4.0 wants a write id for it and takes none (HiveAlterHandler.alterTable).
+        """
+        return not self.is_hive4 or (self._major > 3 and not self.version.startswith("4.0"))
+
     def setting(self, name: str, default: str) -> str:
         """Return a setting of the server; it is requested once.
 

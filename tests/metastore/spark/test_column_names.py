@@ -46,7 +46,7 @@ def alter_as_hive(client: Client, table: str, change: Callable[[Any], None]) -> 
     alterations.send_altered(metastore.server, existing, altered)
 
 
-@pytest.mark.sample("4.1.0")
+@pytest.mark.sample("4.1.0", "4.0.1")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_hive_sees_lower_case_and_spark_what_was_written(
     client: Callable[[str], Client], version: str
