@@ -60,7 +60,7 @@ public final class ClientSessions extends ConcurrentHashMap {
       Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap()));
 
   /**
-   * @param acidsql is told of sessions that end
+   * @param acidsql learns of sessions that end
    * @param sparkSession returns the Spark session of what the server keeps for a client
    */
   public ClientSessions(Asked acidsql, Function sparkSession) {
@@ -153,7 +153,7 @@ public abstract class ClientParser implements ParserInterface {
   private static final ThreadLocal AT_WORK = new ThreadLocal();
   private static final int MOST_REQUESTS = 1000;
   protected final Object session;
-  /** The requests whose statements were run, each of which has a name of its own. */
+  /** The requests whose statements were run. Each has a name of its own. */
   private final LinkedHashSet requests = new LinkedHashSet();
   private final ClientStatements server;
   private final ParserInterface spark;
@@ -182,8 +182,8 @@ public abstract class ClientParser implements ParserInterface {
     }
   }
 
-  /** Returns what Python is told of a text and the values of its parameters, null for none. */
-  protected String told(String text, Object parameters) {
+  /** Returns what Python gets of a text and the values of its parameters, null for none. */
+  protected String described(String text, Object parameters) {
     return text;
   }
 
@@ -193,18 +193,18 @@ public abstract class ClientParser implements ParserInterface {
       return null;
     }
     String question = question(text);
-    return question == null ? null : (LogicalPlan) ask(question, told(text, parameters));
+    return question == null ? null : (LogicalPlan) ask(question, described(text, parameters));
   }
 
-  private Object ask(String question, String told) {
-    return atWork(server, question, session, told);
+  private Object ask(String question, String described) {
+    return atWork(server, question, session, described);
   }
 
   /** Asks Python, whose own calls in this thread are not asked about. */
-  public static Object atWork(ClientStatements server, String question, Object session, String told) {
+  public static Object atWork(ClientStatements server, String question, Object session, String described) {
     AT_WORK.set(Boolean.TRUE);
     try {
-      return server.acidsql.ask(question, session, told);
+      return server.acidsql.ask(question, session, described);
     } finally {
       AT_WORK.remove();
     }

@@ -38,8 +38,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * Spark Connect's server with what acidsql adds to it: the statements of its clients, the tables
  * that they name, and the end of a client's session.
  *
- * <p>Compiled by Janino, as ClientStatements is: connect.Place stands for the places in a text that
- * an error of this release of Spark has.
+ * <p>Compiled by Janino, as ClientStatements is: connect.Place is replaced by the class of the places in a
+ * text that an error of this release of Spark has.
  */
 public final class ConnectServer extends ClientStatements {
   final ClientSessions sessions;
@@ -138,14 +138,14 @@ final class Parser extends ClientParser {
   }
 
   /** Returns the text and the values of its parameters, each as SQL, as JSON. */
-  protected String told(String text, Object parameters) {
-    Map told = new HashMap();
-    told.put("text", text);
+  protected String described(String text, Object parameters) {
+    Map described = new HashMap();
+    described.put("text", text);
     try {
       if (parameters != null) {
-        told.put("values", values(parameters));
+        described.put("values", values(parameters));
       }
-      return JSON.writeValueAsString(told);
+      return JSON.writeValueAsString(described);
     } catch (Exception error) {
       throw new IllegalStateException(error);
     }
@@ -214,15 +214,15 @@ final class Tables extends Rule {
     if (named.isEmpty()) {
       return plan;
     }
-    List told = new ArrayList();
+    List described = new ArrayList();
     for (int i = 0; i < named.size(); i++) {
       UnresolvedRelation relation = (UnresolvedRelation) named.get(i);
       Map one = new HashMap();
       one.put("name", CollectionConverters.asJava(relation.multipartIdentifier()));
       one.put("options", new HashMap(relation.options())); // their names in lower case
-      told.add(one);
+      described.add(one);
     }
-    List plans = (List) ClientParser.atWork(server, "tables", session, json(told));
+    List plans = (List) ClientParser.atWork(server, "tables", session, json(described));
     Map found = new IdentityHashMap();
     for (int i = 0; plans != null && i < named.size(); i++) {
       if (plans.get(i) != null) {
@@ -232,9 +232,9 @@ final class Tables extends Rule {
     return found.isEmpty() ? plan : plan.resolveOperatorsUp(new Found(found));
   }
 
-  private static String json(Object told) {
+  private static String json(Object described) {
     try {
-      return JSON.writeValueAsString(told);
+      return JSON.writeValueAsString(described);
     } catch (Exception error) {
       throw new IllegalStateException(error);
     }

@@ -57,7 +57,7 @@ import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
 /**
- * Parts of planning, each of which is one call from Python: a call for every node of a plan would
+ * Parts of planning. Each is one call from Python: a call for every node of a plan would
  * take longer than what Spark does.
  *
  * <p>Janino, which Spark compiles its generated code with, compiles this text.
@@ -316,7 +316,7 @@ public final class Outline {
   private final String option;
   private final String text;
 
-  /** @param option the option of a relation over files that is told. */
+  /** @param option the option of a relation over files that is returned. */
   public Outline(LogicalPlan plan, String option) throws Exception {
     this.option = option;
     List trees = Trees.withSubqueries(plan);
@@ -411,14 +411,14 @@ public final class Outline {
   }
 
   private static void describeReferences(LogicalPlan plan, Map description) {
-    List told = new ArrayList();
+    List names = new ArrayList();
     List attributes = Trees.list(plan.references().toSeq());
     for (int i = 0; i < attributes.size(); i++) {
       Attribute attribute = (Attribute) attributes.get(i);
       Long id = Long.valueOf(attribute.exprId().id());
-      told.add(Arrays.asList(new Object[] {id, attribute.name()}));
+      names.add(Arrays.asList(new Object[] {id, attribute.name()}));
     }
-    description.put("references", told);
+    description.put("references", names);
   }
 
   /** Describes the conjuncts of a filter directly above a relation over files. */

@@ -229,7 +229,7 @@ final class QueryScans {
     return found;
   }
 
-  /** Returns those conditions that sources can be told; the plan goes on evaluating all of them. */
+  /** Returns those conditions that sources understand; the plan goes on evaluating all of them. */
   private static org.apache.spark.sql.sources.Filter[] filters(
       DataSourceV2ScanRelation scan, Seq conditions) {
     List found = new ArrayList();
@@ -270,7 +270,7 @@ final class QueryScan extends PythonScan {
   }
 }
 
-/** Source of one query, in which its files and filters are kept. */
+/** Source of one query, which keeps its files and filters. */
 final class QuerySource extends PythonDataSourceV2 {
   /** Option of the reader: what is read for one query, {@code rows} or {@code filtered}. */
   private static final String QUERY = "acidsql.query";

@@ -49,7 +49,7 @@ import scala.Option;
  * the metastore, and the end of a client's session.
  *
  * <p>Janino, which Spark compiles its generated code with, compiles this text when a server is
- * started: thriftserver.Session stands for the class of sessions that this release of Spark uses.
+ * started: thriftserver.Session is replaced by the class of sessions of this release of Spark.
  */
 public final class ThriftServer extends ClientStatements {
   final ClientSessions sessions;
@@ -338,7 +338,7 @@ final class ForeignKeys extends GetCrossReferenceOperation {
   }
 }
 
-/** Operation that lists databases: Spark's, then those that the metastore alone knows. */
+/** Operation that lists databases: Spark's, then those that only the metastore knows. */
 final class Schemas extends SparkGetSchemasOperation {
   private final ThriftServer server;
   private final thriftserver.Session session;
@@ -452,7 +452,7 @@ final class Columns extends SparkGetColumnsOperation {
     }
   }
 
-  /** Returns whether this release tells the types and sizes of CHAR and VARCHAR. */
+  /** Returns whether this release reports the types and sizes of CHAR and VARCHAR. */
   private boolean knowsChar() throws HiveSQLException {
     Object[] one = new Object[] {type("CHAR(1)")};
     try {

@@ -47,7 +47,7 @@ class DeletedRows(IntEnum):
     """They are left out."""
     SHOWN = 1
     """They are shown beside the others, and have in their row id the write id that deleted them."""
-    ALONE = 2
+    ONLY = 2
     """They are shown without the others; the write id of the last event is that of the first
     delete event."""
 

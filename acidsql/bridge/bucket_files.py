@@ -134,8 +134,8 @@ def write_bucket_files(
     return _written(str(write.files()), 6 + layout.values)
 
 
-def _written(told: str, width: int) -> list[WrittenFile]:
-    fields = told.split("\0") if told else []
+def _written(text: str, width: int) -> list[WrittenFile]:
+    fields = text.split("\0") if text else []
     files = [fields[i : i + width] for i in range(0, len(fields), width)]
     return [
         WrittenFile(

@@ -143,8 +143,8 @@ def found_paths(statuses: JavaObject, text: str) -> list[FoundPath]:
     found = list(_STATUS.finditer(text))
     # A file name that looks like a part of this text can mislead the pattern. A status that has
     # another one inside, as viewfs makes them, writes itself without a path.
-    is_told = all(status["path"] != "null" for status in found)
-    if not is_told or not len(found) == text.count("isDirectory=") == len(statuses):
+    is_known = all(status["path"] != "null" for status in found)
+    if not is_known or not len(found) == text.count("isDirectory=") == len(statuses):
         return [
             FoundPath(
                 str(status.getPath().toString()),

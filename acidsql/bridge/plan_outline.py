@@ -159,13 +159,13 @@ def outline(spark: SparkSession, plan: LogicalPlan, option: str) -> PlanOutline:
         option: the option of relations over files whose value is returned.
     """
     java = jvm_planning(spark).outline(plan, option)
-    told = json.loads(java.text())
+    described = json.loads(java.text())
     nodes: dict[int, PlanNode] = {}
     # Backwards, so that children come before their parents, however deep the plan is.
-    for number in reversed(range(len(told["nodes"]))):
-        if told["nodes"][number] is not None:  # None for an expression
-            nodes[number] = _node(java, told["nodes"][number], number, nodes)
-    root, *others = (nodes[number] for number in told["roots"])
+    for number in reversed(range(len(described["nodes"]))):
+        if described["nodes"][number] is not None:  # None for an expression
+            nodes[number] = _node(java, described["nodes"][number], number, nodes)
+    root, *others = (nodes[number] for number in described["roots"])
     return PlanOutline(root, tuple(others))
 
 

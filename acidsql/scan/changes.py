@@ -182,7 +182,7 @@ class _Branches:
             record,
             places,
             replace(deletes, deleters=self._changed),
-            Reading(deleted=bridge.DeletedRows.ALONE),
+            Reading(deleted=bridge.DeletedRows.ONLY),
         )
         self._note(record)
         self.noted.deletes = deletes

@@ -59,7 +59,7 @@ def row_relation(
     check_files(session, snapshot, inserts.directories)
     record.note(inserts)
     files = data_files(snapshot, inserts, deletes)
-    if reading.deleted is bridge.DeletedRows.ALONE:
+    if reading.deleted is bridge.DeletedRows.ONLY:
         files = [file for file in files if file.deletes]
     known = statistics_of(session, snapshot, inserts.directories, deletes.events)
     size = sum(file.length for file in files) * known.kept

@@ -162,7 +162,7 @@ class Versions:
             record,
             inserts,
             Deletes(files=(*own.files, *deletes.files), deleters=self.new.write_ids),
-            Reading(deleted=bridge.DeletedRows.ALONE),
+            Reading(deleted=bridge.DeletedRows.ONLY),
         )
         first_deleted = metadata_columns(lost.table).write_id
         named = rows.where(is_hidden_from(self.old.write_ids, first_deleted))

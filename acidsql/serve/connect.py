@@ -66,12 +66,12 @@ class ConnectServer:
         if is_at_work():
             return None
         client = self._clients.of(session)
-        told = json.loads(text or "{}")
+        described = json.loads(text or "{}")
         if question == "tables":
-            return _tables(client, told)
+            return _tables(client, described)
         if question == "written":
-            return _refuse_writer(client, told)
-        statement = bind(told["text"], _verbatim(told.get("values")))
+            return _refuse_writer(client, described)
+        statement = bind(described["text"], _verbatim(described.get("values")))
         return _run(client, statement) if question == "run" else _query(client, statement)
 
 

@@ -46,7 +46,7 @@ final class AcidScan
     this.aggregates = aggregates;
   }
 
-  /** Collects what Spark tells of a query. */
+  /** Collects what Spark reports of a query. */
   static final class Builder
       implements ScanBuilder,
           SupportsPushDownRequiredColumns,

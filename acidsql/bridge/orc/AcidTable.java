@@ -39,7 +39,7 @@ import scala.Option;
  * <p>Its columns are those of the table in their order, those of its partitions last. What else is
  * known of a row is in metadata columns: its row id, whether it was deleted, the index of its
  * partition, the write id of its last event, and the operation of the event that is read. Spark
- * tells the predicates and columns of a query; Python is told which partitions they leave, and
+ * reports the predicates and columns of a query. Python gets the partitions that they leave, and
  * answers with the parts of files that tasks read.
  */
 public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
@@ -53,7 +53,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   // What becomes of deleted rows.
   static final int HIDDEN = 0;
   static final int SHOWN = 1; // beside the others, with the write id that deleted them
-  static final int ALONE = 2; // without the others
+  static final int ONLY = 2; // without the others
   static final StructType ROW_ID =
       new StructType()
           .add("writeid", DataTypes.LongType)
@@ -66,7 +66,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   final long rows;
   final String zone;
   final int batchRows;
-  final int deletedRows; // HIDDEN, SHOWN or ALONE
+  final int deletedRows; // HIDDEN, SHOWN or ONLY
   final boolean isWhole; // whether all rows of the files count
   private Map analyzed; // null until Python was asked
   private final String name;
@@ -89,7 +89,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
    * @param planner is given a request, see AcidScan, and returns what Splits decodes
    * @param zone time zone of the session
    * @param numbers bytes and rows of the table; rows of a batch; what becomes of deleted rows; 1 if
-   *     all rows of the files count, so that their statistics tell of them; separated by blanks
+   *     all rows of the files count, so that their statistics are exact; separated by blanks
    */
   public AcidTable(
       String name,

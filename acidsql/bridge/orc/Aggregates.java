@@ -26,7 +26,7 @@ import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/** Counts, least and greatest values of columns, which the statistics of files tell. */
+/** Counts, least and greatest values of columns, which the statistics of files contain. */
 final class Aggregates implements Serializable {
   private static final int COUNT_ALL = 0;
   private static final int COUNT = 1;
@@ -57,12 +57,12 @@ final class Aggregates implements Serializable {
     return isCount;
   }
 
-  /** Returns the same for a number of rows, of which no file is read. */
+  /** Returns the same for a number of rows; no file is read. */
   Aggregates of(long rows) {
     return new Aggregates(columns, result, functions, places, rows);
   }
 
-  /** Returns the aggregates that Spark wants, or null if statistics do not tell one of them. */
+  /** Returns the aggregates that Spark wants, or null if statistics do not contain one of them. */
   static Aggregates of(AcidTable table, Aggregation wanted) {
     AggregateFunc[] all = wanted.aggregateExpressions();
     int[] functions = new int[all.length];
@@ -142,7 +142,7 @@ final class Aggregates implements Serializable {
   }
 
   /**
-   * Returns whether statistics are those of a column with values. Those of NULL alone look like none
+   * Returns whether statistics are those of a column with values. Those of only NULL look like none
    * at all, which other writers may have left out.
    */
   private static boolean isComplete(ColumnStatistics known, long rows) {
@@ -150,7 +150,7 @@ final class Aggregates implements Serializable {
     return values > 0 && values <= rows && (known.hasNull() || values == rows);
   }
 
-  /** Returns the least or greatest value, or null if it is not told. */
+  /** Returns the least or greatest value, or null if it is not known. */
   private static Object value(ColumnStatistics known, boolean isLeast, DataType type) {
     if (known instanceof IntegerColumnStatistics) {
       IntegerColumnStatistics of = (IntegerColumnStatistics) known;

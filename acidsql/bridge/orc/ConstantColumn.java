@@ -78,7 +78,7 @@ final class ConstantColumn extends ColumnVector {
     throw new UnsupportedOperationException();
   }
 
-  /** Only NULL has fields, and nobody looks at them. */
+  /** Only NULL has fields, and no reader looks at them. */
   public ColumnVector getChild(int ordinal) {
     return new ConstantColumn(
         ((org.apache.spark.sql.types.StructType) dataType()).fields()[ordinal].dataType(), null);

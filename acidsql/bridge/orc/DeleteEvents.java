@@ -41,7 +41,7 @@ final class DeleteEvents {
   /**
    * Returns the events of a delete file.
    *
-   * @param wanted ranges of the row ids that are asked for; the events may have others too
+   * @param wanted ranges of the row ids that are requested; the events may have others too
    * @param keeps whether the events may be those that another task has read
    */
   static DeleteEvents of(
@@ -196,7 +196,7 @@ final class DeleteEvents {
     return rowId >> ROW_ID_BITS;
   }
 
-  /** Row ids that differ in their last bits alone, and were deleted by the same write id. */
+  /** Row ids that differ only in their last bits, and were deleted by the same write id. */
   static final class Group {
     final long deleter;
     final long writeId;

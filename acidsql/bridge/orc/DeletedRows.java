@@ -11,7 +11,7 @@ import org.roaringbitmap.RoaringBitmap;
 /** The rows of a part of a file that delete events name. */
 final class DeletedRows {
   private final Map byGroup = new HashMap(); // of DeleteEvents.Group without deleter to Deleters
-  // The group of the row that was asked for last, with the next deleted row of it.
+  // The group of the row that was looked up last, with the next deleted row of it.
   private DeleteEvents.Group group;
   private RoaringBitmap bits;
   private long lastRowId;

@@ -147,7 +147,7 @@ final class FileReader implements SearchArguments.KnownColumns {
 
   /**
    * Throws the error by which Spark says which file cannot be read, as for its own formats. What
-   * says so already, or tells that the task was ended, is thrown as it is.
+   * says so already, or that the task was ended, is thrown as it is.
    */
   static IOException failed(String path, Exception error) {
     boolean isKnown = error instanceof SparkThrowable || Thread.currentThread().isInterrupted();
@@ -203,7 +203,7 @@ final class FileReader implements SearchArguments.KnownColumns {
   private boolean needsAcidColumn(int column) {
     if (column == CURRENT_WRITE_ID) {
       return part.visible != null
-          || plan.reads(AcidTable.WRITE_ID_COLUMN) && plan.deletedRows != AcidTable.ALONE;
+          || plan.reads(AcidTable.WRITE_ID_COLUMN) && plan.deletedRows != AcidTable.ONLY;
     }
     if (column == OPERATION) {
       return plan.reads(AcidTable.OPERATION_COLUMN);
@@ -254,7 +254,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     return found;
   }
 
-  /** Makes the vectors of the columns that are read; one stands for all others. */
+  /** Makes the vectors of the columns that are read; one is used for all others. */
   private StructColumnVector vectorsOf(TypeDescription row, Set compared) {
     ColumnVector unread = new LongColumnVector(1);
     ColumnVector[] fields = new ColumnVector[columns.length];
@@ -346,7 +346,7 @@ final class FileReader implements SearchArguments.KnownColumns {
       constant = Integer.valueOf(0);
     } else if (column == AcidTable.IS_DELETED_COLUMN) {
       vector = isDeleted = new LongColumnVector(plan.batchRows);
-    } else if (plan.deletedRows == AcidTable.ALONE) {
+    } else if (plan.deletedRows == AcidTable.ONLY) {
       vector = deleters = new LongColumnVector(plan.batchRows);
     } else if (isEvents) {
       vector = batch.cols[CURRENT_WRITE_ID];
@@ -394,7 +394,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     if (rows == null) {
       rows = reader.rows(options);
     }
-    while (deleted != null || plan.deletedRows != AcidTable.ALONE) {
+    while (deleted != null || plan.deletedRows != AcidTable.ONLY) {
       long first = isEvents || !needsIds ? 0 : part.firstRowId + rows.getRowNumber();
       batch.size = 0;
       for (int i = 0; !isEvents && i < vectors.length; i++) {
@@ -445,7 +445,7 @@ final class FileReader implements SearchArguments.KnownColumns {
         long bucket = buckets.vector[buckets.isRepeating ? 0 : row];
         long rowId = rowIds.vector[rowIds.isRepeating ? 0 : row];
         boolean isGone = deleted.has(writeId, bucket, rowId);
-        if (plan.deletedRows == (isGone ? AcidTable.HIDDEN : AcidTable.ALONE)) {
+        if (plan.deletedRows == (isGone ? AcidTable.HIDDEN : AcidTable.ONLY)) {
           continue;
         }
         if (isDeleted != null) {
@@ -536,7 +536,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     return new DeleteEvents.KeyRange(bounds);
   }
 
-  /** Widens bounds, none of which are empty, by statistics; returns none if these are missing. */
+  /** Widens bounds, which are not empty, by statistics; returns none if these are missing. */
   private long[] bounds(ColumnStatistics[] statistics, long[] others) {
     long[] found = new long[6];
     List columns = reader.getSchema().getChildren();

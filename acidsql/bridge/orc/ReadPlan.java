@@ -17,7 +17,7 @@ final class ReadPlan implements Serializable {
   static final String INSTANTS = "acidsql.instants";
 
   final boolean isInUtc; // whether the table has other timestamps than local times of moments
-  final Predicate[] predicates; // all of which rows have to meet, or they may be left out
+  final Predicate[] predicates; // rows that do not meet all of them may be left out
   final String zone;
   final int batchRows;
   final Object[] initial; // see AcidTable

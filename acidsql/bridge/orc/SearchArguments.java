@@ -32,7 +32,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * and rows.
  *
  * <p>Left out is what Spark and ORC compare differently: NULL in a list, {@code <=>}, floating-point
- * numbers (NaN, -0.0), moments of which files have local times (time zones), CHAR and VARCHAR, days in which the calendars differ,
+ * numbers (NaN, -0.0), moments that files have as local times (time zones), CHAR and VARCHAR, days where the calendars differ,
  * and strings with characters that UTF-8 and Java order differently.
  */
 final class SearchArguments {
@@ -302,8 +302,8 @@ final class SearchArguments {
   }
 
   /**
-   * Returns a text whose place among others is the same by its UTF-8 bytes, of which ORC takes the
-   * least and greatest, and by Java's characters, by which it then compares them; null for others.
+   * Returns a text whose place among others is the same by its UTF-8 bytes and by Java's characters;
+   * null for others. ORC finds the least and greatest by bytes, and compares them by characters.
    */
   private static String ordered(String text) {
     for (int i = 0; i < text.length(); i++) {

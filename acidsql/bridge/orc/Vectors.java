@@ -42,7 +42,7 @@ final class Vectors {
    * Returns the type as which ORC reads a column.
    *
    * @param type type of the column in the table; CHAR and VARCHAR are read as strings
-   * @param file its type in the file, which tells instants from local times; null if the file has no
+   * @param file its type in the file, which distinguishes instants from local times; null if the file has no
    *     such column
    */
   static TypeDescription orcType(DataType type, TypeDescription file) {

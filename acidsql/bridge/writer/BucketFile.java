@@ -50,7 +50,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
 
   /**
    * @param path of the file; if it is null, the file is written in memory.
-   * @param schema of the file: the columns of an event, the last of which may be missing.
+   * @param schema of the file: the columns of an event; the last may be missing.
    * @param columns the table's columns.
    * @param conf has the settings of ORC's writer, and the zone whose local times are written.
    */

@@ -8,7 +8,7 @@ import org.apache.spark.util.SerializableConfiguration;
 
 /**
  * What the tasks of a write job need to know. The columns of their rows are five of an event, those
- * of the table, the name of the target, the values that tell the directory, and the bucket.
+ * of the table, the name of the target, the values that determine the directory, and the bucket.
  */
 public final class BucketLayout implements Serializable {
   // What the names of targets begin with.
@@ -31,14 +31,14 @@ public final class BucketLayout implements Serializable {
   /**
    * @param place directory to write to.
    * @param schema of the files.
-   * @param keySchema of files with keys alone.
+   * @param keySchema of files with only keys.
    * @param columns the table's columns that rows have.
    * @param conf has the settings of ORC's writer.
    * @param writeId of new rows.
    * @param only the target of all events, or null if rows have its name.
    * @param inserting names of the targets whose events are new rows.
    * @param properties bucket property of bucket 0 of each of them.
-   * @param values number of values that tell the directory.
+   * @param values number of values that determine the directory.
    * @param isBucketed whether rows have the number of their bucket; else it is that of the task.
    * @param stagesKeys whether the keys that events delete go into a file for each target, in any
    *     order and of all places.

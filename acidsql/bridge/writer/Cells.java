@@ -251,7 +251,7 @@ abstract class Cells {
     }
   }
 
-  /** Moments, of which ORC's writer keeps the local time in the JVM's zone. */
+  /** Moments; ORC's writer keeps their local time in the JVM's zone. */
   static final class Moments extends OfTimestamps {
     Moments(ColumnVector vector) {
       super(vector);

@@ -43,7 +43,7 @@ public final class Writers {
   }
 
   /**
-   * Returns a type in which some timestamps are instants.
+   * Returns a type where some timestamps are instants.
    *
    * @param instants of each timestamp, in order, whether it is one: {@code 1} or {@code 0}
    */
