@@ -10,7 +10,7 @@ import pytest
 
 from acidsql.limits import Limits
 
-_TEXT = inspect.getdoc(Limits) or ""
+_TEXT = "\n".join(inspect.getdoc(group) or "" for group in Limits.__bases__)
 _UNITS = (
     "bytes", "seconds", "events", "rows", "files", "threads", "words", "numbers", "partitions",
     "values", "bits", "stripes", "tails", "filters", "tables", "transactions", "compactions",

@@ -211,7 +211,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
 
   /** Asks Python. */
   byte[] ask(String request) {
-    Object answer = planner.apply(request);
+    Object answer = PythonCalls.call(planner, request);
     if (answer instanceof RuntimeException) {
       throw (RuntimeException) answer;
     }
