@@ -151,9 +151,9 @@ class ChangeReader:
         by = self.deleters(ordinal).find(*keys)
         if not (net and self.changes.replaced_by[ordinal] is not None):
             kept = by == NOBODY if net else by != write_ids
-            yield from self._told(rows, is_new & kept, write_ids, INSERT, POSTIMAGE)
+            yield from self._changes_of(rows, is_new & kept, write_ids, INSERT, POSTIMAGE)
         is_change = ~is_new if net else by != write_ids
-        yield from self._told(rows, (by != NOBODY) & is_change, by, DELETE, PREIMAGE)
+        yield from self._changes_of(rows, (by != NOBODY) & is_change, by, DELETE, PREIMAGE)
 
     def _replaced(
         self,
@@ -170,9 +170,9 @@ class ChangeReader:
         if self.form.net:
             gone &= ~_are_changed(self.changes.changed, keys[0])
         by = np.full(len(gone), write_id, np.int64)
-        yield from self._told(rows, gone, by, DELETE, DELETE)
+        yield from self._changes_of(rows, gone, by, DELETE, DELETE)
 
-    def _told(
+    def _changes_of(
         self, rows: pa.RecordBatch, which: _Mask, versions: Numbers, plain: str, of_update: str
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chosen rows with the columns of changes, if there are any."""
@@ -189,12 +189,12 @@ class ChangeReader:
             w: (of_update if w in updates else plain, self.commits.times.get(w))
             for w in np.unique(own).tolist()
         }
-        told = [known[w] for w in own.tolist()]
+        commits = [known[w] for w in own.tolist()]
         kind, version, time = CHANGE_FIELDS
         columns = [
-            pa.array([one for one, _ in told], kind.type),
+            pa.array([one for one, _ in commits], kind.type),
             array_of(own, version.type),
-            pa.array([one for _, one in told], pa.int64()).cast(time.type),
+            pa.array([one for _, one in commits], pa.int64()).cast(time.type),
         ]
         yield pa.RecordBatch.from_arrays([*chosen.columns, *columns], schema=self.schema)
 
@@ -250,11 +250,11 @@ class ChangeReader:
         """
         found = {}
         for (write_id, bucket), (rows, by) in deleters.rows.items():
-            told = by != write_id
+            others = by != write_id
             if self.form.net and self.changes.changed.is_valid(write_id):
-                told[:] = False
-            if told.any():
-                found[write_id, bucket] = rows[told], by[told]
+                others[:] = False
+            if others.any():
+                found[write_id, bucket] = rows[others], by[others]
         return Deleters(found)
 
     def _lost(self, place: tuple[int, int], row_id: int, by: int) -> FormatError:

@@ -78,7 +78,7 @@ class ServerClasses:
     """Java classes of a server, compiled in the driver.
 
     Attributes:
-        asked: the ``Asked`` that the server's constructor takes.
+        requested: the ``Asked`` that the server's constructor takes.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class ServerClasses:
         self._loader = compiled(spark, text, _shared_text(spark))
         python = callback_client(spark)
         answers = _answers(partial(_answer, self, ask, error_class))
-        self.asked = self.new("Asked", answers, python)
+        self.requested = self.new("Asked", answers, python)
 
     def new(self, name: str, *arguments: Any) -> JavaObject:
         """Make an object of one of the compiled classes, which has one constructor."""
@@ -203,8 +203,8 @@ def _parser_methods(spark: SparkSession) -> Iterator[str]:
         body = f"return {call};"
         if name.startswith("parsePlan"):
             parameters = "a1" if len(types) > 1 else "null"
-            asked = f"LogicalPlan plan = asked(a0, {parameters});"
-            body = f"{asked} return plan != null ? plan : {call};"
+            answered = f"LogicalPlan plan = asked(a0, {parameters});"
+            body = f"{answered} return plan != null ? plan : {call};"
         yield f"  public {result} {name}({taken}) throws Throwable {{ {body} }}\n"
 
 

@@ -59,7 +59,7 @@ def start_connect_server(
     names = {_PLACE: ", ".join([_ORIGIN] * _places(spark))}
     classes = ServerClasses(spark, _SOURCE, names, ask, _error_class)
     own = spark._jsparkSession
-    server = classes.new("ConnectServer", classes.asked, own.sparkContext())
+    server = classes.new("ConnectServer", classes.requested, own.sparkContext())
     own.extensions().injectParser(server.parsers())
     # The rules of hints come before Spark's own, which finds the old plan of a temporary view.
     own.extensions().injectHintResolutionRule(server.rules())

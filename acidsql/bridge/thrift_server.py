@@ -62,7 +62,7 @@ def start_thrift_server(spark: SparkSession, settings: Mapping[str, str], ask: A
         if key.startswith(_AUTHENTICATION):
             # Hive's classes that ask LDAP or PAM take their settings from here, or from a file.
             jvm_class(spark, "java.lang.System").setProperty(key, value)
-    server = classes.new("ThriftServer", classes.asked, own.sparkContext())
+    server = classes.new("ThriftServer", classes.requested, own.sparkContext())
     own.extensions().injectParser(server.parsers())
     try:
         server.start(_as_server_takes_it(spark), configuration)

@@ -73,12 +73,12 @@ def _wrong_keys(read: ReadFile, ends: Sequence[RowId]) -> Iterator[Problem]:
     if value is None:
         return
     try:
-        told = [RowId(*key) for key in parse_key_index(value)]
+        indexed = [RowId(*key) for key in parse_key_index(value)]
     except FormatError:
         return  # that was found from the tail
-    if len(told) != len(ends):
+    if len(indexed) != len(ends):
         return
-    for number, (key, expected) in enumerate(zip(told, ends, strict=True)):
+    for number, (key, expected) in enumerate(zip(indexed, ends, strict=True)):
         if key != expected:
             detail = f"{key} is said to be the last key of stripe {number}, which is {expected}"
             yield read.file.problem("INVALID_KEY_INDEX", detail, expected)

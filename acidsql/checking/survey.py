@@ -291,10 +291,13 @@ def _look_into_directories(session: AcidSession, survey: Survey) -> None:
         except FormatError:  # its first file cannot be read, and is a problem of its own
             return None
 
-    for (ordinal, directory, path), told in zip(selected, in_parallel(raw, selected), strict=True):
+    found_raw = in_parallel(raw, selected)
+    for (ordinal, directory, path), raw_one in zip(selected, found_raw, strict=True):
         listing = survey.listings.get(path)
-        found = of_names.file_problems(directory, listing, _rules(survey.table), is_raw=bool(told))
+        found = of_names.file_problems(
+            directory, listing, _rules(survey.table), is_raw=bool(raw_one)
+        )
         survey.add(ordinal, found)
         survey.directories.append(
-            SeenDirectory(ordinal=ordinal, directory=directory, listing=listing, is_raw=told)
+            SeenDirectory(ordinal=ordinal, directory=directory, listing=listing, is_raw=raw_one)
         )

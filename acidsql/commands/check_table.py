@@ -53,8 +53,8 @@ def check_table(session: AcidSession, table: Table, statement: CheckTable) -> Da
     rows = [_row(problem) for problem in found]
     if not statement.repair:
         return result.table(session.spark, _COLUMNS, rows)
-    told = [(*row, p.kind.repair, False) for row, p in zip(rows, found, strict=True)]
-    return result.table(session.spark, (*_COLUMNS, *_REPAIR_COLUMNS), told)
+    answers = [(*row, p.kind.repair, False) for row, p in zip(rows, found, strict=True)]
+    return result.table(session.spark, (*_COLUMNS, *_REPAIR_COLUMNS), answers)
 
 
 def _repaired(

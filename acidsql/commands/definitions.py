@@ -89,8 +89,8 @@ def warn_of_retention(session: AcidSession, properties: Mapping[str, str]) -> No
     """Warn if a table is to keep its history, and the metastore has a cleaner that does not know
     it (``UserWarning``).
     """
-    asked = any(key.lower() == RETENTION_PROPERTY for key in properties)
-    if asked and not session.metastore.capabilities.queues_cleanups:
+    requested = any(key.lower() == RETENTION_PROPERTY for key in properties)
+    if requested and not session.metastore.capabilities.queues_cleanups:
         warnings.warn(
             f"{RETENTION_PROPERTY} keeps nothing from the cleaner of a Hive Metastore, which does "
             "not know it: set hive.compactor.delayed.cleanup.enabled and "

@@ -159,10 +159,10 @@ def merge_pieces(
     """
     spark = shape.session.spark
 
-    def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
+    def requested(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         return narrowed_join(spark, bridge.merge_query(spark, plan), keys)
 
-    plan = over_scans(snapshot, prepared, asked, whole_rows=True)
+    plan = over_scans(snapshot, prepared, requested, whole_rows=True)
     pieces = bridge.merge_pieces(spark, snapshot.current.put_into(plan))
     return replace(pieces, target=narrowed(spark, pieces.target, keys))
 

@@ -82,12 +82,12 @@ def planned(
         make: makes the events of the statement's analysed plan.
     """
 
-    def asked(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
+    def requested(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
         rows = bridge.required_rows_query(shape.session.spark, plan)
         return rows or bridge.logical_plan(make(shape, plan))
 
     with phase(Phase.PLAN):
-        plan = over_scans(snapshot, prepared, asked, whole_rows=True)
+        plan = over_scans(snapshot, prepared, requested, whole_rows=True)
         return snapshot.at_once(make(shape, plan))
 
 

@@ -225,22 +225,22 @@ def _plan(
 
 
 def _target_partitions(
-    source: Source, frame: DataFrame, asked: Sequence[str] | None, target: Table | None
+    source: Source, frame: DataFrame, requested: Sequence[str] | None, target: Table | None
 ) -> tuple[str, ...]:
     """Return the names of the partition columns of the target."""
     known = {folded(name): name for name in frame.columns}
     if target is not None:
         own = tuple(column.name for column in target.partition_columns)
-        if asked is not None and list(map(folded, asked)) != list(map(folded, own)):
+        if requested is not None and list(map(folded, requested)) != list(map(folded, own)):
             raise _no_partitions(f"{target.full_name} is partitioned by {', '.join(own) or 'none'}")
         return tuple(known.get(folded(name), name) for name in own)
-    if asked is None:
+    if requested is None:
         names = source.partition_columns
         return tuple(known[folded(name)] for name in names if folded(name) in known)
-    for name in asked:
+    for name in requested:
         if folded(name) not in known:
             raise _no_partitions(f"there is no column {name}: {', '.join(frame.columns)}")
-    return tuple(known[folded(name)] for name in asked)
+    return tuple(known[folded(name)] for name in requested)
 
 
 def _no_partitions(reason: str) -> AcidAnalysisError:

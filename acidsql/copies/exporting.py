@@ -57,10 +57,10 @@ def export(
         found = acid_table(session, bridge.parse_name(spark, table))
     frame = api.table(spark, table, version=version, timestamp=timestamp)
     known = {folded(name): name for name in frame.columns}
-    asked = partition_by
-    if asked is None:
-        asked = [c.name for c in found.partition_columns if c.key in known]
-    for name in asked:
+    requested = partition_by
+    if requested is None:
+        requested = [c.name for c in found.partition_columns if c.key in known]
+    for name in requested:
         if folded(name) not in known:
             raise AcidAnalysisError(
                 "INVALID_PARAMETER_VALUE",
@@ -68,7 +68,7 @@ def export(
                 f"{', '.join(frame.columns)}",
                 {"parameter": "partition_by"},
             )
-    columns = [known[folded(name)] for name in asked]
+    columns = [known[folded(name)] for name in requested]
     _write(frame, place, columns, options or {})
     written = _read(spark, place, frame)
     # A format without small integers has larger ones, with the same hashes.

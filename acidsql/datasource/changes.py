@@ -131,8 +131,8 @@ class ChangeTask:
         found = list(every)
         if found:
             known = {folded(name): name for name in found[0].schema.names}
-            told = paired(pa.Table.from_batches(found), form, known)
-            yield from told.select(list(self.names)).to_batches()
+            pairs = paired(pa.Table.from_batches(found), form, known)
+            yield from pairs.select(list(self.names)).to_batches()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,10 +259,10 @@ class Changes:
             )
             parts += self._parts(reader)
         known = {folded(name): name for name in (*own, *_NAMES)}
-        told = tuple(known[folded(name)] for name in names)
+        shown = tuple(known[folded(name)] for name in names)
         if form.keys and parts:
-            return [ChangeTask(names=told, parts=tuple(parts))]
-        return [ChangeTask(names=told, parts=(part,)) for part in parts]
+            return [ChangeTask(names=shown, parts=tuple(parts))]
+        return [ChangeTask(names=shown, parts=(part,)) for part in parts]
 
     def _names(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return which columns of the table are read: those that are wanted, and further keys.

@@ -42,19 +42,19 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         super().__init__(df)
         self._settings = WriterSettings()
 
-    def _tell(self, **told: Any) -> AcidDataFrameWriter:
-        self._settings = replace(self._settings, **told)
+    def _with_settings(self, **settings: Any) -> AcidDataFrameWriter:
+        self._settings = replace(self._settings, **settings)
         return self
 
     def mode(self, saveMode: str | None) -> AcidDataFrameWriter:  # noqa: N803
         """See PySpark."""
         super().mode(saveMode)
-        return self._tell(mode=saveMode.lower()) if saveMode else self
+        return self._with_settings(mode=saveMode.lower()) if saveMode else self
 
     def format(self, source: str) -> AcidDataFrameWriter:
         """See PySpark."""
         super().format(source)
-        return self._tell(format=source)
+        return self._with_settings(format=source)
 
     def option(self, key: str, value: Any) -> AcidDataFrameWriter:
         """See PySpark."""
@@ -68,12 +68,12 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
 
     def _tell_options(self, options: Mapping[str, Any]) -> AcidDataFrameWriter:
         texts = {key: to_str(value) for key, value in options.items() if value is not None}
-        return self._tell(options={**self._settings.options, **texts})
+        return self._with_settings(options={**self._settings.options, **texts})
 
     def partitionBy(self, *cols: str | list[str]) -> AcidDataFrameWriter:  # noqa: N802
         """See PySpark."""
         super().partitionBy(*cols)
-        return self._tell(partitioned_by=_names(*cols))
+        return self._with_settings(partitioned_by=_names(*cols))
 
     def bucketBy(  # noqa: N802
         self,
@@ -83,17 +83,17 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
     ) -> AcidDataFrameWriter:
         """See PySpark."""
         super().bucketBy(numBuckets, col, *cols)
-        return self._tell(buckets=numBuckets, bucketed_by=_names(col, *cols))
+        return self._with_settings(buckets=numBuckets, bucketed_by=_names(col, *cols))
 
     def sortBy(self, col: str | list[str], *cols: str) -> AcidDataFrameWriter:  # noqa: N802
         """See PySpark."""
         super().sortBy(col, *cols)
-        return self._tell(sorted_by=_names(col, *cols))
+        return self._with_settings(sorted_by=_names(col, *cols))
 
     def clusterBy(self, *cols: str | list[str]) -> AcidDataFrameWriter:  # noqa: N802
         """See PySpark."""
         super().clusterBy(*cols)
-        return self._tell(clustered_by=_names(*cols))
+        return self._with_settings(clustered_by=_names(*cols))
 
     def insertInto(self, tableName: str, overwrite: bool | None = None) -> None:  # noqa: N802, N803
         """Insert into an ACID table by position, or overwrite it; other tables are Spark's."""

@@ -14,7 +14,7 @@ TableName = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rival:
+class ConcurrentWrite:
     """Change of a place by a transaction that committed after another one was opened, which has
     changed the same place.
 

@@ -424,7 +424,7 @@ class Capabilities:
         keeps_initial_values: it keeps ``Column.initial``, and everything that reads its tables
             knows it. Hive does not.
         compares_rows: transactions that changed different rows of a partition can both commit
-            (``rivals``), and a commit can watch tables.
+            (``concurrent_writes``), and a commit can watch tables.
         replaces_tables: a commit can replace the columns, the partitions and the directory of a
             table together with its rows (``ReplaceTable``).
     """

@@ -13,7 +13,7 @@ from typing import Protocol
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.catalog_protocol import CatalogProtocol
 from acidsql.metastore.changes import CatalogChange
-from acidsql.metastore.comparison import Compared, Rival
+from acidsql.metastore.comparison import Compared, ConcurrentWrite
 from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.model import (
     Capabilities,
@@ -66,7 +66,7 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
                 a new partition.
         """
 
-    def rivals(self, txn_id: int) -> tuple[Rival, ...]:
+    def concurrent_writes(self, txn_id: int) -> tuple[ConcurrentWrite, ...]:
         """Return the changes that a transaction's client compares with its own, row by row, before
         the commit.
 
@@ -86,8 +86,8 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
 
         Args:
             compared: what the client has compared by rows (``Capabilities.compares_rows``). Those
-                rivals are no conflicts; None makes the partition the unit. A metastore that cannot
-                compare rows ignores it.
+                concurrent writes are no conflicts. None makes the partition the unit. A metastore
+                that cannot compare rows ignores it.
 
         Returns:
             False if others have committed meanwhile that are not in ``compared``: nothing was

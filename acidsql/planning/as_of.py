@@ -16,7 +16,7 @@ from acidsql.metastore.version_failures import not_a_version
 from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.planning.change_request import changes_meant
 from acidsql.scan.change_form import keys_then
-from acidsql.scan.file_times import told_by_files
+from acidsql.scan.file_times import version_by_files
 from acidsql.scan.versions import HeldVersion, held_version, with_columns_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import moment_of_block
@@ -57,7 +57,7 @@ class StatementVersions:
     _found: dict[tuple[str, Moment], tuple[Moment, TableVersion]] = field(default_factory=dict)
     _held: dict[tuple[str, Moment], HeldVersion] = field(default_factory=dict)
 
-    def meant(self, table: Table, reference: bridge.Reference) -> Table:
+    def resolve(self, table: Table, reference: bridge.Reference) -> Table:
         """Return the table that a reference means, with the moment whose version is read and the
         columns that it had then. Changes have the columns of their end.
 
@@ -103,10 +103,10 @@ class StatementVersions:
         """Find the version of a table, once; return it with the moment that files show."""
         key = table.full_name, moment
         if key not in self._found:
-            told = told_by_files(self.session, table, moment)
+            resolved = version_by_files(self.session, table, moment)
             learn_write_ids(self.session, table, None)
-            found = self.session.metastore.find_version(table.database, table.name, told)
-            self._found[key] = told, found
+            found = self.session.metastore.find_version(table.database, table.name, resolved)
+            self._found[key] = resolved, found
         return self._found[key]
 
     def _moment(self, table: Table, reference: bridge.Reference) -> Moment | None:

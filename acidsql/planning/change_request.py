@@ -48,11 +48,11 @@ def changes_meant(
             INVALID_TABLE_PROPERTY, ``KEYS_PROPERTY`` names what is no column.
     """
     check_has_changes(table)
-    meant = bridge.changes_of(session.spark, node, current.put_into, _names_transaction)
-    if isinstance(meant, bridge.ChangesClause):
-        found = _of_clause(table, meant)
+    given = bridge.changes_of(session.spark, node, current.put_into, _names_transaction)
+    if isinstance(given, bridge.ChangesClause):
+        found = _of_clause(table, given)
     else:
-        found = _of_call(session, table, meant)
+        found = _of_call(session, table, given)
     if found.last is None:
         found = replace(found, last=moment_of_block(session))
     return replace(table, changes=found)

@@ -28,13 +28,13 @@ def as_asked(table: Table, options: Mapping[str, str], *, live_only: bool = Fals
         AcidAnalysisError: UNSUPPORTED_FEATURE.DELETED_ROWS, the text asks for deleted rows of
             what has none.
     """
-    asked = options.get(FETCH_DELETED_ROWS)
-    if asked is None:
+    requested = options.get(FETCH_DELETED_ROWS)
+    if requested is None:
         if live_only and shows_deleted_rows(table):
             return _with_property(table, "false")
         return table
-    wanted = _with_property(table, asked)
-    if _is_true(asked) and not shows_deleted_rows(wanted):
+    wanted = _with_property(table, requested)
+    if _is_true(requested) and not shows_deleted_rows(wanted):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.DELETED_ROWS",
             f"{table.full_name} cannot show deleted rows: it is {_why_not(table)}",
@@ -48,9 +48,9 @@ def shows_deleted_rows(table: Table) -> bool:
     The property has no effect where a row has no row id, or the table has a column
     ``row__is__deleted`` of its own.
     """
-    asked = _is_true(table.properties.get(FETCH_DELETED_ROWS, ""))
+    requested = _is_true(table.properties.get(FETCH_DELETED_ROWS, ""))
     is_table = table.table_type is TableType.MANAGED
-    return asked and is_table and IS_DELETED_COLUMN in virtual_columns(table)
+    return requested and is_table and IS_DELETED_COLUMN in virtual_columns(table)
 
 
 def _is_true(value: str) -> bool:

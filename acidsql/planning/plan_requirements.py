@@ -80,7 +80,7 @@ def required_of_placeholders(
         occurrence = copies.get(identity(relation))
         if occurrence is None:
             continue
-        conjuncts, compared = _told(spark, node, relation)
+        conjuncts, compared = _conditions(spark, node, relation)
         copy = PlaceholderCopy(conjuncts, (*compared, *pruning.get(identity(relation), ())))
         if copy.conjuncts or copy.lookups:
             found.setdefault(occurrence, []).append(copy)
@@ -196,7 +196,7 @@ def _ignores_repetition(function: bridge.AggregateFunction) -> bool:
     return function.name in ("Max", "Min") or function.is_distinct
 
 
-def _told(
+def _conditions(
     spark: SparkSession, node: bridge.PlanNode, relation: bridge.FileRelation
 ) -> tuple[tuple[bridge.Conjunct, ...], tuple[Lookup, ...]]:
     """Split the conjuncts of a filter on a placeholder into those with known values, and those

@@ -102,7 +102,7 @@ def prepare(
 def over_scans(
     snapshot: StatementSnapshot,
     prepared: Prepared,
-    asked: Analysis,
+    requested: Analysis,
     *,
     whole_rows: bool,
 ) -> bridge.LogicalPlan:
@@ -111,7 +111,7 @@ def over_scans(
     Args:
         snapshot: with which it reads.
         prepared: the statement.
-        asked: converts the plan over placeholders to the plan whose required rows are found.
+        requested: converts the plan over placeholders to the plan whose required rows are found.
         whole_rows: whether the statement uses more columns than that plan.
     """
     if not prepared.placeholders:
@@ -119,7 +119,7 @@ def over_scans(
     scans = snapshot.required_scans(
         prepared.parsed,
         prepared.placeholders,
-        lambda: asked(prepared.plan),
+        lambda: requested(prepared.plan),
         whole_rows=whole_rows,
     )
     return fill(snapshot.session.spark, prepared.plan, scans)

@@ -400,7 +400,7 @@ class StatementSnapshot:
         references, each with the moment whose version is read.
         """
         return {
-            position: self.versions.meant(
+            position: self.versions.resolve(
                 parsed.target if position == 0 and parsed.target else parsed.tables[r.parts], r
             )
             for position, r in enumerate(parsed.references)

@@ -46,18 +46,18 @@ _KEY = StructType(
 
 
 def watch_query(
-    session: AcidSession, snapshot: StatementSnapshot, asked: Isolation | None = None
+    session: AcidSession, snapshot: StatementSnapshot, requested: Isolation | None = None
 ) -> None:
     """Have a transaction of several statements watch what one of its queries is about to read, if
     it writes and is SERIALIZABLE. A metastore that cannot watch tables compares nothing.
 
     Args:
-        asked: isolation of the query; by default that of the session.
+        requested: isolation of the query; by default that of the session.
     """
     transaction = current_transaction(session)
     if transaction is None or transaction.read_only:
         return
-    if (asked or isolation(session.spark)) is Isolation.SERIALIZABLE:
+    if (requested or isolation(session.spark)) is Isolation.SERIALIZABLE:
         snapshot.finds_rows = True
         reads = UnchangedReads(txn_id=transaction.txn_id, snapshot=snapshot)
         transaction.transaction.watches.append(reads)

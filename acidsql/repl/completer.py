@@ -112,7 +112,7 @@ class StatementCompleter(Completer):
         if tag := _OF_VERSION.search(before):
             yield from self._tags_of_version(before[: tag.start()], tag["begin"])
         elif not is_inside_literal(before, self._lexis()):
-            yield from self._in_statement(document, asked=complete_event.completion_requested)
+            yield from self._in_statement(document, requested=complete_event.completion_requested)
 
     def _tags_of_version(self, before: str, begin: str) -> Iterator[Completion]:
         """Yield the tags that may stand in a literal behind VERSION AS OF."""
@@ -124,7 +124,7 @@ class StatementCompleter(Completer):
                 if tag.startswith(begin):
                     yield Completion(tag, start_position=-len(begin), display_meta="tag")
 
-    def _in_statement(self, document: Document, *, asked: bool) -> Iterator[Completion]:
+    def _in_statement(self, document: Document, *, requested: bool) -> Iterator[Completion]:
         """Yield what may stand at the cursor; after a blank only what is ``asked`` for by Tab, but
         for tables.
         """
@@ -145,7 +145,7 @@ class StatementCompleter(Completer):
             yield from _matching(offers, word)
         elif expects_table(before):
             yield from _matching(self._tables(whole, before, word), word.rpartition(".")[2])
-        elif word or asked:
+        elif word or requested:
             tables = named_tables(document.text, document.cursor_position, self._lexis())
             qualifier, dot, last = word.rpartition(".")
             if dot:

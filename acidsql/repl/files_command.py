@@ -180,13 +180,13 @@ def _show(console: Console, argument: str) -> Ending:
     shell = console.shell
     try:
         files, found = find_in_session(shell.spark, request.place)
-        told = answer(files, found, request, shell.settings.format_name, shell.output.columns)
+        answered = answer(files, found, request, shell.settings.format_name, shell.output.columns)
     except (PySparkException, OSError) as error:
         raise CommandError(summary(error)) from error
-    shell.show(told.results, expanded="off")
-    for failure in told.failures:
+    shell.show(answered.results, expanded="off")
+    for failure in answered.failures:
         sys.stderr.write(f"error: {summary(failure)}\n")
-    return Ending.FAILED if told.failures else Ending.DONE
+    return Ending.FAILED if answered.failures else Ending.DONE
 
 
 @click.command(add_help_option=False)

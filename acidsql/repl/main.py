@@ -245,7 +245,7 @@ def files(context: click.Context, *, details: bool, rows: bool, limit: int, plac
             spark = start_spark(given["master"], given["warehouse"], given["conf"])
             found = files_command.find_in_session(spark, place)
         screen = terminal()
-        told = files_command.answer(
+        answered = files_command.answer(
             *found, request, given["format_name"], screen.columns if screen else None
         )
     except (PySparkException, OSError) as error:
@@ -253,12 +253,12 @@ def files(context: click.Context, *, details: bool, rows: bool, limit: int, plac
     finally:
         if spark is not None:
             spark.stop()
-    for heading, result in told.results:
+    for heading, result in answered.results:
         title = f"{heading}\n" if heading and given["format_name"] in SCREEN_FORMATS else ""
         sys.stdout.write(f"{title}{result_text(result, given['format_name'])}")
-    for failure in told.failures:
+    for failure in answered.failures:
         sys.stderr.write(f"error: {summary(failure)}\n")
-    sys.exit(1 if told.failures else 0)
+    sys.exit(1 if answered.failures else 0)
 
 
 _metastore_option = click.option(

@@ -32,7 +32,7 @@ from acidsql.metastore.moments import (
 from acidsql.metastore.write_ids_ahead import learn_write_ids
 from acidsql.scan.change_snapshot import ChangeSnapshot, take_change_snapshots
 from acidsql.scan.file_history import history_of_files
-from acidsql.scan.file_times import told_by_files
+from acidsql.scan.file_times import version_by_files
 from acidsql.scan.history_reader import HistoryReader
 from acidsql.scan.snapshot import take_snapshot
 from acidsql.scan.versions import HeldVersion
@@ -110,7 +110,7 @@ class ChangeLists:
         return without(found, moment.write_id) if moment.write_id else nothing(table.full_name)
 
     def _version(self, table: Table, moment: Moment) -> TableVersion:
-        moment = told_by_files(self.reader, table, moment)
+        moment = version_by_files(self.reader, table, moment)
         return self.reader.metastore.find_version(table.database, table.name, moment)
 
     def between(

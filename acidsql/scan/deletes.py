@@ -110,7 +110,7 @@ def find_deletes(
         for path, version, tail in delete_files(session, snapshot.listings.get(data.path)):
             columns = [tail.file_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
             ranges = [Range(c.minimum, c.maximum) for c in columns if c is not None]
-            is_told = len(ranges) == len(columns)
+            is_known = len(ranges) == len(columns)
             if tail.rows:
                 found.append(
                     DeleteEvents(
@@ -118,8 +118,8 @@ def find_deletes(
                         version=version,
                         ordinal=data.ordinal,
                         events=tail.rows,
-                        write_ids=ranges[0] if is_told else Range(0, data.directory.max_write_id),
-                        keys=Keys(*ranges) if is_told else None,
+                        write_ids=ranges[0] if is_known else Range(0, data.directory.max_write_id),
+                        keys=Keys(*ranges) if is_known else None,
                     )
                 )
         return found

@@ -49,7 +49,7 @@ def write_id_at(reader: HistoryReader, table: Table, moment: TimeMoment) -> int:
     return found
 
 
-def told_by_files(reader: HistoryReader, table: Table, moment: Moment) -> Moment:
+def version_by_files(reader: HistoryReader, table: Table, moment: Moment) -> Moment:
     """Return the version at a time by the times of files, where the metastore knows no times; else
     the same moment.
     """

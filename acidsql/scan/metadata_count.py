@@ -140,10 +140,10 @@ def find_occupied(
         own[data.ordinal].append(data)
 
     def look(ordinal: int) -> bool | None:
-        rows, is_told = 0, ordinal not in others
+        rows, is_known = 0, ordinal not in others
         for data in own[ordinal]:
             if needs_row_filter(data.directory, snapshot.write_ids):
-                is_told = False
+                is_known = False
                 continue
             for _, tail in file_tails(session, snapshot.listings.get(data.path)):
                 if not _has_only_rows(tail):
@@ -152,7 +152,7 @@ def find_occupied(
                 # Each event deletes at most one row.
                 if rows > events[ordinal]:
                     return True
-        return False if is_told and not rows else None
+        return False if is_known and not rows else None
 
     ordinals = range(len(snapshot.partitions))
     found = zip(ordinals, in_parallel(look, ordinals), strict=True)

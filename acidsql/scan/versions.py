@@ -106,8 +106,8 @@ def check_version(
     highest = max(lost.values())
     where = sorted(name for name in lost if name is not None)
     of = f" of {where[0]}" if where else ""
-    is_told = held.removed is not None
-    why = f"directories{of} were {'' if is_told else 'or may have been '}removed"
+    is_recorded = held.removed is not None
+    why = f"directories{of} were {'' if is_recorded else 'or may have been '}removed"
     oldest = metastore.oldest_version(table.database, table.name, highest)
     raise history_not_available(
         table.full_name,

@@ -112,13 +112,13 @@ def _on_spark() -> DataFrame:
     raise _OnSparkError
 
 
-def _tables(client: Client, asked: Sequence[Mapping[str, Any]]) -> list[DataFrame | None]:
+def _tables(client: Client, requested: Sequence[Mapping[str, Any]]) -> list[DataFrame | None]:
     """Return the rows of tables and views, all of one snapshot; None for those that the metastore
     does not have.
 
     Args:
         client: whose DataFrame names them.
-        asked: ``name`` in parts, and the ``options`` of the reader, in lower case.
+        requested: ``name`` in parts, and the ``options`` of the reader, in lower case.
     """
     spark = client.spark
     with client.at_work(), api.working(spark) as session:
@@ -128,7 +128,7 @@ def _tables(client: Client, asked: Sequence[Mapping[str, Any]]) -> list[DataFram
             )
             if find(session, one["name"])
             else None
-            for one in asked
+            for one in requested
         ]
         if not any(texts):
             return [None] * len(texts)

@@ -210,8 +210,8 @@ def write_events(
     if directories:
         placed = placed.sortWithinPartitions(*directories)
     place = "0L" if places is None else f"coalesce({PLACE_COLUMN}, 0L)"
-    told = [*([] if only else [TARGET]), *directories]
-    columns = [*event_sql(table, place, has_rows=bool(rows)), *map(quote, told)]
+    named = [*([] if only else [TARGET]), *directories]
+    columns = [*event_sql(table, place, has_rows=bool(rows)), *map(quote, named)]
     layout = bridge.Layout(
         only=only,
         inserting={target.name: target.bucket_property() for target in rows},

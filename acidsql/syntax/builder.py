@@ -311,10 +311,10 @@ def _placed_partition(children: list[_Field]) -> PlacedPartition:
 
 
 def _version(children: list[_Field]) -> VersionSpec:
-    (asked,) = children
-    if asked.name == "cloned_timestamp":
-        return VersionSpec(timestamp=asked.value)
-    return VersionSpec(version=str(asked.value))
+    (requested,) = children
+    if requested.name == "cloned_timestamp":
+        return VersionSpec(timestamp=requested.value)
+    return VersionSpec(version=str(requested.value))
 
 
 def _values(children: list[_Field]) -> tuple[Any, ...]:

@@ -146,14 +146,14 @@ def checked_isolation(session: AcidSession) -> Isolation:
             cannot watch tables.
     """
     retries(session.spark)
-    asked = isolation(session.spark)
-    if asked is Isolation.SERIALIZABLE and not session.metastore.capabilities.compares_rows:
+    requested = isolation(session.spark)
+    if requested is Isolation.SERIALIZABLE and not session.metastore.capabilities.compares_rows:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.SERIALIZABLE",
             "spark.acidsql.isolation is serializable, and a Hive Metastore does not report at "
             "a commit what others have changed: set it to snapshot",
         )
-    return asked
+    return requested
 
 
 def without_operations(
@@ -185,10 +185,10 @@ def tell_operations(own: Transaction, requests: Sequence[LockRequest]) -> None:
     transaction, and is withdrawn then.
     """
     metastore = own.session.metastore
-    told = [replace(r, type=LockType.SHARED_READ) for r in requests if _has_operation(r)]
-    if not told or not metastore.capabilities.learns_writes_from_locks:
+    reported = [replace(r, type=LockType.SHARED_READ) for r in requests if _has_operation(r)]
+    if not reported or not metastore.capabilities.learns_writes_from_locks:
         return
-    if metastore.lock(own.txn_id, told) is LockState.WAITING:
+    if metastore.lock(own.txn_id, reported) is LockState.WAITING:
         metastore.withdraw_locks(own.txn_id)
 
 

@@ -19,7 +19,7 @@ from acidsql.format.names import AcidDirectory, DirectoryKind, parse_directory
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore import failures
-from acidsql.metastore.comparison import Compared, Rival, TableName
+from acidsql.metastore.comparison import Compared, ConcurrentWrite, TableName
 from acidsql.metastore.model import Partition, Table
 from acidsql.metastore.names import object_name, partition_name
 from acidsql.scan.directories import DeleteFile, delete_files
@@ -114,19 +114,19 @@ class Comparison:
             WriteConflictError: CONCURRENT_WRITE, they have changed the same rows.
         """
         found = {
-            (rival.txn_id, rival.place): rival
-            for rival in self.session.metastore.rivals(self.txn_id)
-            if rival.txn_id not in self.disjoint
+            (other.txn_id, other.place): other
+            for other in self.session.metastore.concurrent_writes(self.txn_id)
+            if other.txn_id not in self.disjoint
         }
         directories: dict[str, Sequence[AcidDirectory]] = {}
-        for rival in found.values():
-            if self._meets(rival, directories):
+        for other in found.values():
+            if self._meets(other, directories):
                 raise failures.write_conflict(
                     self.txn_id,
-                    rival.own_operation,
-                    object_name(rival.database, rival.table, rival.partition),
-                    rival.txn_id,
-                    rival.operation,
+                    other.own_operation,
+                    object_name(other.database, other.table, other.partition),
+                    other.txn_id,
+                    other.operation,
                 )
         self.disjoint.update(txn_id for txn_id, _ in found)
         watched: dict[TableName, ValidWriteIdList] = {}
@@ -134,20 +134,22 @@ class Comparison:
             watched.update(watch.compare())
         return Compared(disjoint=frozenset(self.disjoint), watched=watched)
 
-    def _meets(self, rival: Rival, directories: dict[str, Sequence[AcidDirectory]]) -> bool:
-        """Return whether a rival has changed rows that this transaction has changed too, or so many
-        that this cannot be determined.
+    def _meets(
+        self, other: ConcurrentWrite, directories: dict[str, Sequence[AcidDirectory]]
+    ) -> bool:
+        """Return whether another write has changed rows that this transaction has changed too, or
+        so many that this cannot be determined.
 
         Args:
-            rival: that has committed.
+            other: that has committed.
             directories: of partitions that were listed since, by location.
         """
-        deleted = self.deleted.get(rival.place)
+        deleted = self.deleted.get(other.place)
         if deleted is None:
             # An UPDATE of a table without partitions that found no row; a partition is named only
             # when it has delete events.
-            return rival.partition is not None
-        place = rival.place
+            return other.partition is not None
+        place = other.place
         if place not in self._own:
             files = self._files(deleted.directories)
             self._own[place] = _Deletes(session=self.session, files=files)
@@ -156,7 +158,7 @@ class Comparison:
             parsed = map(parse_directory, self.session.files.names(deleted.location))
             directories[deleted.location] = [d for d in parsed if d is not None]
         listed = directories[deleted.location]
-        theirs = self._of_rival(deleted.location, listed, rival.write_id)
+        theirs = self._deleted_by(deleted.location, listed, other.write_id)
         if theirs is None or own.events + theirs.events > limits().compared_events:
             return True
         near = theirs.near(own)
@@ -166,7 +168,7 @@ class Comparison:
             self._own_keys[place] = own.keys(own.files)
         return self._own_keys[place].common(theirs.keys(near)) is not None
 
-    def _of_rival(
+    def _deleted_by(
         self, location: str, listed: Sequence[AcidDirectory], write_id: int
     ) -> _Deletes | None:
         """Return the delete events of a write id in a partition; None if they are not there."""

@@ -358,16 +358,16 @@ def write_transactions(
         WriteConflictError: see ``begin``.
     """
     refuse_in_block(session, intents[0].statement.operation if intents else "")
-    asked = checked_isolation(session)
+    requested = checked_isolation(session)
     intents = [replace(i, statement=recorded(session, i.statement)) for i in intents]
     with DeferredSignals(), ExitStack() as at_end, begin(session, intents, opened) as begun:
         listings = Listings(session.files, begun.transaction.txn_id)
-        writes = tuple(_open(intent, begun, listings, asked, at_end) for intent in intents)
+        writes = tuple(_open(intent, begun, listings, requested, at_end) for intent in intents)
         yield writes
 
 
 def _open(
-    intent: WriteIntent, begun: Begun, listings: Listings, asked: Isolation, at_end: ExitStack
+    intent: WriteIntent, begun: Begun, listings: Listings, requested: Isolation, at_end: ExitStack
 ) -> TableWrite:
     transaction = begun.transaction
     session = transaction.session
@@ -394,7 +394,7 @@ def _open(
             publication=publication,
             earlier=earlier.partitions,
         ),
-        isolation=asked,
+        isolation=requested,
         seen=begun.seen.get(table.full_name),
     )
     at_end.callback(_delete_staging, write)

@@ -157,18 +157,18 @@ def test_who_commits_during_the_comparison_is_compared_too(
 ) -> None:
     t = pairs(lab)
     metastore = lab.session.metastore
-    rivals, left = metastore.rivals, [2, 3]
+    concurrent_writes, left = metastore.concurrent_writes, [2, 3]
 
     def late(txn_id: int) -> Any:
-        found = rivals(txn_id)
+        found = concurrent_writes(txn_id)
         if left:
             number = left.pop(0)
             with monkeypatch.context() as patch:
-                patch.setattr(metastore, "rivals", rivals)
+                patch.setattr(metastore, "concurrent_writes", concurrent_writes)
                 other.sql(f"UPDATE {t} SET v = v + 1 WHERE id = {number}")
         return found
 
-    monkeypatch.setattr(metastore, "rivals", late)
+    monkeypatch.setattr(metastore, "concurrent_writes", late)
     lab.sql(f"UPDATE {t} SET v = 11 WHERE id = 1")
     assert left == []
     assert lab.rows(t) == [(1, 11), (2, 21), (3, 31)]

@@ -15,7 +15,7 @@ from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
 from acidsql.metastore.changes import CatalogChange, Move, file_operations, moving, new_places
-from acidsql.metastore.comparison import Compared, Rival
+from acidsql.metastore.comparison import Compared, ConcurrentWrite
 from acidsql.metastore.embedded import (
     catalog,
     commit_abort,
@@ -170,9 +170,9 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         self._journal.enter(operations, TxnState.COMMITTED)
         self._prepared[txn_id] = tuple(changes)
 
-    def rivals(self, txn_id: int) -> tuple[Rival, ...]:
+    def concurrent_writes(self, txn_id: int) -> tuple[ConcurrentWrite, ...]:
         with self.database.read() as connection:
-            return write_set.rivals(connection, txn_id)
+            return write_set.concurrent_writes(connection, txn_id)
 
     def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
         changes = self._prepared.get(txn_id, ())

@@ -178,12 +178,12 @@ def _before_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[Ta
             writes.name, moment, "write ids begin with 1", writes.next_write_id - 1
         )
     _, own = _of_write_id(writes, moment, write_id)
-    told = writes.one(
+    commit_number = writes.one(
         "SELECT commit_number FROM write_ids WHERE table_id = :table AND write_id = :v0", write_id
     )
     # Commits without a number count as in the order of the write ids.
-    number = own if told is None else own - 1
-    highest = write_id - 1 if told is None else max(_highest(writes, number), write_id - 1)
+    number = own if commit_number is None else own - 1
+    highest = write_id - 1 if commit_number is None else max(_highest(writes, number), write_id - 1)
     return _version(writes, write_id - 1, None, number, highest), number
 
 
@@ -248,13 +248,13 @@ def _of_time(writes: _Writes, moment: TimeMoment, now: float) -> tuple[TableVers
 def _at_number(writes: _Writes, moment: Moment, number: int) -> TableVersion:
     """Return the version of a table after the commit with a number, of whichever table."""
     highest = max(_highest(writes, number), writes.untold)
-    told = writes.one(
+    recorded = writes.one(
         "SELECT count(*) FROM write_ids WHERE table_id = :table AND write_id > :v0"
         " AND write_id <= :v1",
         highest,
         writes.settled,
     )
-    if writes.settled - highest > (told or 0):
+    if writes.settled - highest > (recorded or 0):
         raise history_not_available(
             writes.name,
             moment,
@@ -352,10 +352,10 @@ def hold(
     )
     if tags.is_kept(connection, table_id, version, now):
         return {}
-    told = connection.execute(
+    is_recorded = connection.execute(
         "SELECT cleaning_is_recorded FROM tables WHERE table_id = ?", (table_id,)
     ).fetchone()[0]
-    if not told:
+    if not is_recorded:
         return None
     rows = connection.execute(
         "SELECT partition_name, write_id FROM cleaned_history WHERE table_id = ?", (table_id,)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from acidsql.errors import WriteConflictError
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore import failures
-from acidsql.metastore.comparison import Compared, Rival
+from acidsql.metastore.comparison import Compared, ConcurrentWrite
 from acidsql.metastore.embedded import catalog
 from acidsql.metastore.embedded.transactions import state_of
 from acidsql.metastore.model import LockState, LockType, Operation, TxnState
@@ -114,10 +114,10 @@ def conflict(
     return None
 
 
-def rivals(connection: sqlite3.Connection, txn_id: int) -> tuple[Rival, ...]:
-    """Return the changes to compare with those of a transaction (``Metastore.rivals``)."""
+def concurrent_writes(connection: sqlite3.Connection, txn_id: int) -> tuple[ConcurrentWrite, ...]:
+    """Return the changes to compare with those of a transaction (``Metastore``)."""
     return tuple(
-        Rival(
+        ConcurrentWrite(
             txn_id=clash["winner"],
             write_id=clash["write_id"],
             database=clash["database_name"],

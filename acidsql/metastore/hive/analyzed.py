@@ -207,18 +207,18 @@ def _with_columns(
     seen: ValidWriteIdList,
 ) -> Statistics:
     """Add the statistics of columns; those of partitions are merged by the server."""
-    asked = {"dbName": table.dbName, "tblName": table.tableName, "colNames": list(columns)}
-    asked["catName"] = CATALOG
+    requested = {"dbName": table.dbName, "tblName": table.tableName, "colNames": list(columns)}
+    requested["catName"] = CATALOG
     if server.is_hive4:
-        asked |= {"validWriteIdList": seen.to_string(), "engine": _ENGINE}
+        requested |= {"validWriteIdList": seen.to_string(), "engine": _ENGINE}
     if table.partitionKeys:
         names = [partitions.name_of(table, tuple(owner.values)) for owner in owners]
         answer = server.call(
-            "get_aggr_stats_for", hms.PartitionsStatsRequest(**asked, partNames=names)
+            "get_aggr_stats_for", hms.PartitionsStatsRequest(**requested, partNames=names)
         )
         found, is_whole = answer.colStats or [], answer.partsFound == len(owners)
     else:
-        answer = server.call("get_table_statistics_req", hms.TableStatsRequest(**asked))
+        answer = server.call("get_table_statistics_req", hms.TableStatsRequest(**requested))
         found, is_whole = answer.tableStats or [], True
     named = [_accurate(owner.parameters or {}).get(_OF_COLUMNS, {}) for owner in owners]
     kept = tuple(

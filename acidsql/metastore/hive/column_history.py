@@ -32,11 +32,11 @@ def recorded(before: Table, after: Table, write_id: int) -> Table:
     """
     if _digest(before.columns) == _digest(after.columns):
         return after
-    told = _told(before)
+    history = _history(before)
     since = 0 if PROPERTY not in before.properties else write_id - 1
     older: list[Any] = []
-    if told is not None:
-        older, since = list(told["older"]), told["since"]
+    if history is not None:
+        older, since = list(history["older"]), history["since"]
     older.append([write_id, [[c.name, c.type] for c in before.columns]])
     while True:
         value = {
@@ -55,16 +55,16 @@ def columns_at(table: Table, version: int) -> tuple[Column, ...] | None:
     """Return the columns that a version of a table has; None if they are those of now, or
     unknown.
     """
-    told = _told(table)
-    if told is None or version < told["since"]:
+    history = _history(table)
+    if history is None or version < history["since"]:
         return None
-    later = [(until, columns) for until, columns in told["older"] if until > version]
+    later = [(until, columns) for until, columns in history["older"] if until > version]
     if not later:
         return None
     return tuple(Column(name=name, type=kind) for name, kind in min(later)[1])
 
 
-def _told(table: Table) -> Mapping[str, Any] | None:
+def _history(table: Table) -> Mapping[str, Any] | None:
     """Return what the property of a table says; None if there is none, or another client has
     changed the columns since.
     """
@@ -72,11 +72,11 @@ def _told(table: Table) -> Mapping[str, Any] | None:
     if text is None:
         return None
     try:
-        told: Mapping[str, Any] = json.loads(text)
-        is_own = (told["created"], told["now"]) == (table.created, _digest(table.columns))
+        history: Mapping[str, Any] = json.loads(text)
+        is_own = (history["created"], history["now"]) == (table.created, _digest(table.columns))
     except (ValueError, KeyError, TypeError):  # another client has written something else
         return None
-    return told if is_own else None
+    return history if is_own else None
 
 
 def _digest(columns: Sequence[Column]) -> str:

@@ -22,7 +22,7 @@ from acidsql.metastore.changes import (
     RenameTable,
     tables_of,
 )
-from acidsql.metastore.comparison import Compared, Rival
+from acidsql.metastore.comparison import Compared, ConcurrentWrite
 from acidsql.metastore.file_moves import Files
 from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.hive import (
@@ -172,7 +172,7 @@ class HiveMetastore(CatalogStore):
             self._uncommitted.made(txn_id, change)
             self._make(txn_id, change)
 
-    def rivals(self, txn_id: int) -> tuple[Rival, ...]:
+    def concurrent_writes(self, txn_id: int) -> tuple[ConcurrentWrite, ...]:
         """See ``Metastore``; the server compares only partitions."""
         del txn_id
         return ()

@@ -51,9 +51,9 @@ class TestRivals:
     def test_a_change_of_the_same_table_is_to_be_compared(self, store: EmbeddedMetastore) -> None:
         first, second = opened(store, changing("t")), opened(store, changing("t", D))
         assert store.commit_txn(first, NOTHING)
-        (rival,) = store.rivals(second)
-        assert (rival.txn_id, rival.write_id, rival.place) == (first, 1, (("db", "t"), None))
-        assert (rival.operation, rival.own_operation) == (U, D)
+        (other,) = store.concurrent_writes(second)
+        assert (other.txn_id, other.write_id, other.place) == (first, 1, (("db", "t"), None))
+        assert (other.operation, other.own_operation) == (U, D)
         assert not store.commit_txn(second, NOTHING)
         assert store.valid_txns().open == {second}
         assert store.commit_txn(second, Compared(disjoint=frozenset({first})))
@@ -73,19 +73,19 @@ class TestRivals:
         compared = Compared(disjoint=frozenset({first}))
         assert store.commit_txn(second, compared)
         assert not store.commit_txn(last, compared)
-        assert {rival.txn_id for rival in store.rivals(last)} == {first, second}
+        assert {other.txn_id for other in store.concurrent_writes(last)} == {first, second}
 
     def test_partitions_are_compared_one_by_one(self, store: EmbeddedMetastore) -> None:
         first, second = (opened(store, changing("p", dynamic=True)) for _ in range(2))
         store.add_dynamic_partitions(first, "db", "p", ["year=1", "year=2"], U)
         store.add_dynamic_partitions(second, "db", "p", ["year=2", "year=3"], U)
         store.commit_txn(first, NOTHING)
-        assert [rival.partition for rival in store.rivals(second)] == ["year=2"]
+        assert [other.partition for other in store.concurrent_writes(second)] == ["year=2"]
 
     def test_what_replaces_rows_is_never_compared(self, store: EmbeddedMetastore) -> None:
         first, second = opened(store, replacing("t")), opened(store, changing("t"))
         store.commit_txn(first, NOTHING)
-        assert store.rivals(second) == ()
+        assert store.concurrent_writes(second) == ()
         with pytest.raises(WriteConflictError):
             store.commit_txn(second, Compared(disjoint=frozenset({first})))
 
@@ -95,14 +95,14 @@ class TestRivals:
         first, second = (opened(store, changing("p", dynamic=True)) for _ in range(2))
         store.add_dynamic_partitions(first, "db", "p", ["year=1"], U)
         store.commit_txn(first, NOTHING)
-        assert store.rivals(second) == ()
+        assert store.concurrent_writes(second) == ()
         with pytest.raises(WriteConflictError):
             store.commit_txn(second, Compared(disjoint=frozenset({first})))
 
     def test_aborted_and_open_transactions_are_no_rivals(self, store: EmbeddedMetastore) -> None:
         first, _, last = (opened(store, changing("t")) for _ in range(3))
         store.abort_txn(first)
-        assert store.rivals(last) == ()
+        assert store.concurrent_writes(last) == ()
         assert store.commit_txn(last, NOTHING)
 
     def test_an_aborted_transaction_does_not_commit(self, store: EmbeddedMetastore) -> None:
@@ -186,13 +186,13 @@ class FirstCommitterWins(RuleBasedStateMachine):
     def compared(self, txn_id: int) -> bool:
         """Compare rows; whether none is another one's too."""
         own = self.txns[txn_id]
-        for rival in self.store.rivals(txn_id):
-            theirs = {r for r in self.txns[rival.txn_id].rows if r[0] == rival.partition}
+        for other in self.store.concurrent_writes(txn_id):
+            theirs = {r for r in self.txns[other.txn_id].rows if r[0] == other.partition}
             if theirs & own.rows:
                 return False
             # The rows of its other partitions are those of other rivals.
-            if not self.txns[rival.txn_id].rows & own.rows:
-                own.compared.add(rival.txn_id)
+            if not self.txns[other.txn_id].rows & own.rows:
+                own.compared.add(other.txn_id)
         return True
 
     @rule(txn_id=consumes(at_work))
