@@ -86,7 +86,7 @@ def test_a_statement_is_analysed_once(lab: Lab, monkeypatch: pytest.MonkeyPatch)
         calls.append(args)
         return prepare(*args, **kwargs)  # type: ignore[arg-type]
 
-    for module in ("row_level", "insert"):
+    for module in ("row_level", "merge", "insert"):
         monkeypatch.setattr(f"acidsql.commands.{module}.prepare", counted)
     for text in (
         f"UPDATE {t} SET v = v + 1 WHERE id = 1",

@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from acidsql import bridge
-from acidsql.commands import row_level
+from acidsql.commands import merge
 from acidsql.errors import CardinalityError, WriteJobError
 from acidsql.planning.merge_keys import Key, source_keys
 from tests.limits import set_limits
@@ -50,7 +50,7 @@ def conditions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.extend(key.condition.text for key in own)
         return own
 
-    monkeypatch.setattr(row_level, "source_keys", noted)
+    monkeypatch.setattr(merge, "source_keys", noted)
     return found
 
 

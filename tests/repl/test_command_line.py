@@ -338,7 +338,7 @@ def test_interactive_shell(tmp_path: Path, configuration: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_ctrl_c_ends_a_batch_with_a_write(tmp_path: Path) -> None:
-    endless = f"{_CREATE}; INSERT INTO pets SELECT id, 'x' FROM range(100000000000);"
+    endless = f"{_CREATE}; INSERT INTO pets SELECT id % 9, 'x' FROM range(100000000000);"
     shell = pexpect.spawn(
         _COMMAND[0],
         [*_COMMAND[1:], "--master", "local[2]", "-e", f"{endless} SELECT 'after'"],
