@@ -366,3 +366,20 @@ def test_the_file_of_a_row_is_known(lab: Lab) -> None:
     t = lab.create("id int", values="(1)")
     ((path,),) = lab.sql(f"SELECT input_file_name() FROM {t}")
     assert path.endswith("/delta_0000001_0000001_0000/bucket_00000")
+
+
+def test_functions_of_nested_values_see_their_nulls(lab: Lab) -> None:
+    """Check NULL in maps and arrays where a function takes a value without asking if it is NULL.
+
+    Over Spark's own ORC reader it is the value of another row.
+    """
+    values = "(1, map(1, map('a', 1)), array(array(1))), (2, map(2, NULL), array(NULL))"
+    t = lab.create("id int, m map<int,map<string,int>>, a array<array<int>>", values=values)
+    lab.sql(f"ALTER TABLE {t} ADD COLUMN s STRUCT<m: MAP<INT, INT>, a: ARRAY<INT>>")
+    query = (
+        "SELECT id, transform(map_entries(m), e -> size(map_keys(e.value))), "
+        f"transform(a, e -> e[0]), map_entries(s.m), transform(s.a, e -> e + 1) FROM {t}"
+    )
+    assert sorted(lab.sql(query)) == [(1, [1], [1], None, None), (2, [None], [None], None, None)]
+    entries = f"SELECT id, to_json(transform(map_entries(m), e -> map_entries(e.value))) FROM {t}"
+    assert dict(lab.sql(entries)) == {1: '[[{"key":"a","value":1}]]', 2: "[null]"}

@@ -396,6 +396,9 @@ final class Columns {
     }
 
     public ColumnarArray getArray(int row) {
+      if (isNullAt(row)) {
+        return null;
+      }
       int position = at(row);
       return new ColumnarArray(
           elements, (int) lists.offsets[position], (int) lists.lengths[position]);
@@ -416,6 +419,9 @@ final class Columns {
     }
 
     public ColumnarMap getMap(int row) {
+      if (isNullAt(row)) {
+        return null;
+      }
       int position = at(row);
       return new ColumnarMap(
           keys, items, (int) maps.offsets[position], (int) maps.lengths[position]);
