@@ -94,6 +94,7 @@ from acidsql.bridge.instants import (
     InstantType,
     all_instants,
     fields_with_instants,
+    inner_types,
     types_in,
 )
 from acidsql.bridge.jobs import awaited_errors, job_description, job_errors, naming_column
@@ -373,6 +374,7 @@ __all__ = [
     "held_rows",
     "hide_columns",
     "identity_violation",
+    "inner_types",
     "input_bytes",
     "insert_into_files",
     "insert_query",

@@ -44,14 +44,17 @@ class InstantType(TimestampType):  # type: ignore[misc] # PySpark has no types h
 def types_in(data_type: DataType) -> Iterator[DataType]:
     """Yield a type and all types nested in it."""
     yield data_type
-    if isinstance(data_type, ArrayType):
-        yield from types_in(data_type.elementType)
-    elif isinstance(data_type, MapType):
-        yield from types_in(data_type.keyType)
-        yield from types_in(data_type.valueType)
-    elif isinstance(data_type, StructType):
-        for field in data_type.fields:
-            yield from types_in(field.dataType)
+    for inner in inner_types(data_type):
+        yield from types_in(inner)
+
+
+def inner_types(data_type: DataType) -> list[DataType]:
+    """Return the types that a type is made of, in the order of its text; [] of an atomic one."""
+    if isinstance(data_type, StructType):
+        return [field.dataType for field in data_type.fields]
+    if isinstance(data_type, MapType):
+        return [data_type.keyType, data_type.valueType]
+    return [data_type.elementType] if isinstance(data_type, ArrayType) else []
 
 
 def timestamps_of(data_type: DataType) -> Iterator[DataType]:

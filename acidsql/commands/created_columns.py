@@ -45,6 +45,19 @@ def given_columns(
     given = split_columns(statement.columns.of(statement.text))
     columns = columns_of(session.spark, bridge.parse_columns(session.spark, given.columns))
     columns = with_identities(columns, given.identities)
+    columns, partition_columns = _checked(session, statement, columns)
+    check_identities(columns, partition_columns)
+    return columns, partition_columns, given.constraints
+
+
+def _checked(
+    session: AcidSession, statement: CreateTable, columns: tuple[Column, ...]
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Return the columns in files and the partition columns, with the types of new tables.
+
+    Raises:
+        AcidAnalysisError: see ``check_columns``.
+    """
     partition_columns: tuple[Column, ...] = ()
     if statement.partitioned_by is not None:
         columns, partition_columns = _split(
@@ -52,8 +65,7 @@ def given_columns(
         )
     columns = with_timestamp_types(session, columns, insert_only=is_insert_only(statement))
     check_columns(session, columns, partition_columns)
-    check_identities(columns, partition_columns)
-    return columns, partition_columns, given.constraints
+    return columns, partition_columns
 
 
 def _split(
@@ -103,13 +115,7 @@ def queried_columns(
     rows = snapshot.run(statement.query.of(statement.text))
     found = columns_of(session.spark, as_nullable(rows.schema))
     columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in found)
-    partition_columns: tuple[Column, ...] = ()
-    if statement.partitioned_by is not None:
-        columns, partition_columns = _split(
-            session, columns, statement.partitioned_by.of(statement.text)
-        )
-    columns = with_timestamp_types(session, columns, insert_only=is_insert_only(statement))
-    check_columns(session, columns, partition_columns)
+    columns, partition_columns = _checked(session, statement, columns)
     return columns, partition_columns, rows.select(*_quoted([*columns, *partition_columns]))
 
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import (
-    ArrayType,
     DataType,
-    MapType,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -91,15 +89,6 @@ def _pairs(
             yield tail.types[type_id].kind, word
         return
     subtypes = () if type_id is None else tail.types[type_id].subtypes
-    children = _children(declared)
-    for position, child in enumerate(children):
+    for position, child in enumerate(bridge.inner_types(declared)):
         inside = subtypes[position] if position < len(subtypes) else None
         yield from _pairs(tail, inside, child, words)
-
-
-def _children(declared: DataType) -> list[DataType]:
-    if isinstance(declared, StructType):
-        return [field.dataType for field in declared.fields]
-    if isinstance(declared, MapType):
-        return [declared.keyType, declared.valueType]
-    return [declared.elementType] if isinstance(declared, ArrayType) else []

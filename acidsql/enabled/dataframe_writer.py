@@ -59,14 +59,14 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
     def option(self, key: str, value: Any) -> AcidDataFrameWriter:
         """See PySpark."""
         super().option(key, value)
-        return self._tell_options({key: value})
+        return self._with_options({key: value})
 
     def options(self, **options: Any) -> AcidDataFrameWriter:
         """See PySpark."""
         super().options(**options)
-        return self._tell_options(options)
+        return self._with_options(options)
 
-    def _tell_options(self, options: Mapping[str, Any]) -> AcidDataFrameWriter:
+    def _with_options(self, options: Mapping[str, Any]) -> AcidDataFrameWriter:
         texts = {key: to_str(value) for key, value in options.items() if value is not None}
         return self._with_settings(options={**self._settings.options, **texts})
 

@@ -81,32 +81,19 @@ class AcidDataFrameReader(DataFrameReader):  # type: ignore[misc]  # PySpark is 
     def __init__(self, spark: SparkSession) -> None:
         super().__init__(spark)
         self._has_schema = False
-        self._format: str | None = None
         self._versions: dict[str, Any] = {}
         self._bounds: dict[str, Any] = {}
         self._is_feed = False
 
     def format(self, source: str) -> AcidDataFrameReader:
-        """See PySpark."""
-        super().format(source)
-        self._format = source
-        return self
-
-    def load(
-        self,
-        path: Any = None,
-        format: str | None = None,  # noqa: A002 - PySpark's name
-        schema: Any = None,
-        **options: Any,
-    ) -> DataFrame:
-        """Read as PySpark does. The format ``acidsql`` needs no ``acidsql.register``.
+        """See PySpark, whose ``load`` calls it too. ``acidsql`` needs no ``acidsql.register``.
 
         Raises:
             AcidAnalysisError: see ``acidsql.register``.
         """
-        register_source(self._spark, format or self._format)
-        found: DataFrame = super().load(path, format, schema, **options)
-        return found
+        register_source(self._spark, source)
+        super().format(source)
+        return self
 
     def schema(self, schema: Any) -> AcidDataFrameReader:
         """See PySpark."""

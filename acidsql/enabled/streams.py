@@ -33,31 +33,15 @@ def write_stream(original: Any) -> property:
 class AcidDataStreamReader(DataStreamReader):  # type: ignore[misc]  # PySpark is untyped here
     """PySpark's reader of streams, which refuses ACID tables by their names."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        super().__init__(spark)
-        self._format: str | None = None
-
     def format(self, source: str) -> AcidDataStreamReader:
-        """See PySpark."""
-        super().format(source)
-        self._format = source
-        return self
-
-    def load(
-        self,
-        path: str | None = None,
-        format: str | None = None,  # noqa: A002 - PySpark's name
-        schema: Any = None,
-        **options: Any,
-    ) -> DataFrame:
-        """Read as PySpark does. The format ``acidsql`` needs no ``acidsql.register``.
+        """See PySpark, whose ``load`` calls it too. ``acidsql`` needs no ``acidsql.register``.
 
         Raises:
             AcidAnalysisError: see ``acidsql.register``.
         """
-        register_source(self._spark, format or self._format)
-        found: DataFrame = super().load(path, format, schema, **options)
-        return found
+        register_source(self._spark, source)
+        super().format(source)
+        return self
 
     def table(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
         """Read a table of Spark's as a stream.

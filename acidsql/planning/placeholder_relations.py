@@ -7,12 +7,17 @@ the statement requires of that occurrence of a table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.format.identifiers import folded
+from acidsql.metastore.model import Table
+from acidsql.scan.changes import change_schema
+from acidsql.scan.columns import scan_schema
+from acidsql.schema.columns import partition_schema
 
 # Path to a reference to a table: its position among the references of the statement, preceded by
 # the positions of the views that contain it, the outermost first.
@@ -32,6 +37,26 @@ def placeholder(
         partitions: those of them that are partition columns.
     """
     return bridge.rows_of(spark, _without_files(spark, schema, partitions, occurrence))
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceholderPass:
+    """First pass of planning: builds placeholders, and records the table of each.
+
+    Attributes:
+        tables: table of each placeholder.
+    """
+
+    spark: SparkSession
+    tables: dict[Occurrence, Table] = field(default_factory=dict)
+
+    def __call__(self, table: Table, occurrence: Occurrence) -> bridge.UnresolvedPlan:
+        """Build the placeholder of an occurrence of a table."""
+        self.tables[occurrence] = table
+        columns, partitions = scan_schema(self.spark, table), partition_schema(self.spark, table)
+        if table.changes is not None:
+            columns = change_schema(self.spark, table)
+        return placeholder(self.spark, columns, partitions, occurrence)
 
 
 @bridge.cached_per_session(256)

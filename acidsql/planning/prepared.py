@@ -14,8 +14,7 @@ from acidsql import bridge
 from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import CATALOG
 from acidsql.planning.parsed_statement import ParsedStatement, parse_and_resolve
-from acidsql.planning.placeholder_pass import PlaceholderPass
-from acidsql.planning.placeholder_relations import Occurrence, fill
+from acidsql.planning.placeholder_relations import Occurrence, PlaceholderPass, fill
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.planning.statement_snapshots import latest_snapshot
 from acidsql.session.acid_session import AcidSession

@@ -26,8 +26,7 @@ from acidsql.planning.parsed_statement import (
     parse_and_resolve,
     rename_repeated,
 )
-from acidsql.planning.placeholder_pass import PlaceholderPass
-from acidsql.planning.placeholder_relations import Occurrence
+from acidsql.planning.placeholder_relations import Occurrence, PlaceholderPass
 from acidsql.planning.pruning import find_required_rows
 from acidsql.planning.views import as_declared, make_database_known, qualify_functions
 from acidsql.scan.columns import virtual_columns

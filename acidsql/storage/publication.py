@@ -66,7 +66,7 @@ class Publication:
         return location
 
     def place(self, files: Renaming, path: str, location: str) -> str:
-        """Move a whole directory into a partition, unless it was written there.
+        """Move a whole directory into a partition, unless it was written there (``destination``).
 
         Args:
             files: file system of the table.
@@ -79,8 +79,6 @@ class Publication:
         target = child(location, path.rpartition("/")[2])
         if path != target:
             self.move(files, path, target)
-        else:
-            self.add(target)
         return target
 
     def move(self, files: Renaming, path: str, target: str) -> None:
