@@ -10,9 +10,6 @@ if TYPE_CHECKING:
 
     from acidsql.acid_table import AcidTable
     from acidsql.api import (
-        check,
-        files,
-        health,
         location,
         maintenance,
         metrics,
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from acidsql.enabled.switch import disable, enable
     from acidsql.errors import AcidSqlError
     from acidsql.format.health import Health
+    from acidsql.inspection import check, files, health
     from acidsql.session.metrics import StatementMetrics
     from acidsql.stream_sink import Sink, sink, write_stream
     from acidsql.time_travel import as_of
@@ -96,13 +94,16 @@ _MODULES = {
     "as_of": "acidsql.time_travel",
     "changes": "acidsql.change_feed",
     "changes_since": "acidsql.change_feed",
+    "check": "acidsql.inspection",
     "connect": "acidsql.dbapi.connection",
     "consume_changes": "acidsql.change_consumer",
     "convert": "acidsql.copies",
     "disable": "acidsql.enabled.switch",
     "enable": "acidsql.enabled.switch",
     "export": "acidsql.copies",
+    "files": "acidsql.inspection",
     "follow_changes": "acidsql.change_consumer",
+    "health": "acidsql.inspection",
     "read_arrow": "acidsql.arrow_reader",
     "register": "acidsql.datasource",
     "sink": "acidsql.stream_sink",

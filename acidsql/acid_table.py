@@ -15,18 +15,17 @@ from pyspark.sql import DataFrame, SparkSession
 from acidsql import api, bridge
 from acidsql.commands import write_frame
 from acidsql.errors import AcidAnalysisError
-from acidsql.planning.name_resolution import acid_table
-from acidsql.syntax.lexer import quote
-from acidsql.table_builders import (
+from acidsql.merge_builder import (
     Expression,
     MergeBuilder,
-    OptimizeBuilder,
-    TableBuilder,
     assignments,
     expression_text,
     optional_clause,
     quoted_parts,
 )
+from acidsql.planning.name_resolution import acid_table
+from acidsql.syntax.lexer import quote
+from acidsql.table_builders import OptimizeBuilder, TableBuilder
 
 
 def _check_frame(source: DataFrame) -> None:

@@ -17,13 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.sql_formatter import SQLStringFormatter
 
 from acidsql import bridge, dialects
-from acidsql.commands import describe_health, dispatch
+from acidsql.commands import dispatch
 from acidsql.compaction import background, cleaner, worker
 from acidsql.compaction.rounds import Maintenance, run_round
-from acidsql.file_dump.description import FileDescription, UnreadableFile
-from acidsql.file_dump.finding import find_files
-from acidsql.file_dump.places import describe_files, files_of_table, is_path
-from acidsql.format.health import Health
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import WorkerLimits
 from acidsql.planning.as_of import query_of_table
@@ -37,7 +33,6 @@ from acidsql.session.metrics import StatementMetrics, current, metrics_of, recor
 from acidsql.session.process import check_session
 from acidsql.session.working import at_work_for
 from acidsql.syntax import bind
-from acidsql.syntax.lexer import quote
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.retries import run_again_after_conflicts
 
@@ -301,95 +296,6 @@ def location(spark: SparkSession, name: str) -> str:
     """
     with working(spark) as session:
         return acid_table(session, bridge.parse_name(spark, name)).location
-
-
-def check(
-    spark: SparkSession,
-    name: str,
-    *,
-    full: bool = False,
-    repair: bool = False,
-    dry_run: bool = False,
-) -> DataFrame:
-    """Check a table, as ``CHECK TABLE`` does: what is wrong, where, how bad, and the remedy.
-
-    Args:
-        spark: the session.
-        name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        full: whether to read the row ids of all rows and delete events too. Otherwise names and
-            the ends of files are checked.
-        repair: whether to repair what can be repaired safely. Nothing is deleted.
-        dry_run: whether to report what would be repaired, and repair nothing.
-
-    Returns:
-        A row for each problem, the worst first; none if the table is healthy.
-
-    Raises:
-        AcidSqlError: see ``sql``.
-
-    >>> acidsql.check(spark, "pet", full=True).collect()
-    []
-    """
-    check_session(spark)
-    parts = bridge.parse_name(spark, name)
-    clauses = [
-        "FULL" if full else "FAST",
-        *(["REPAIR"] if repair or dry_run else []),
-        *(["DRY RUN"] if dry_run else []),
-    ]
-    return sql(spark, f"CHECK TABLE {'.'.join(map(quote, parts))} {' '.join(clauses)}")
-
-
-def health(spark: SparkSession, name: str) -> tuple[Health, ...]:
-    """Return the state of a table, or of each of its partitions, with advice, as
-    ``DESCRIBE HEALTH`` does.
-
-    Directories are listed and the tails of ORC files read, but no rows.
-
-    Raises:
-        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
-        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE.
-
-    >>> deleted = acidsql.sql(spark, "DELETE FROM pet WHERE id = 2")
-    >>> (pets,) = acidsql.health(spark, "pet")
-    >>> pets.deltas, pets.stored_rows, pets.delete_events, pets.deleted_share
-    (2, 2, 1, 0.5)
-    >>> [sentence.partition(":")[0] for sentence in pets.advice]
-    ['50% of the stored rows are deleted and still read']
-    """
-    with working(spark) as session:
-        wanted = acid_table(session, bridge.parse_name(spark, name))
-        return describe_health.health(session, wanted)
-
-
-def files(spark: SparkSession, place: str) -> tuple[FileDescription | UnreadableFile, ...]:
-    """Look into the files of a table, or of those below a path, as Hive's ``--orcfiledump`` does.
-
-    pyorc reads them, which is an extra: ``pip install 'acidsql[files]'``.
-
-    Args:
-        spark: the session.
-        place: name of the table, as in SQL; or path of a directory or file, which has a ``/``.
-
-    Returns:
-        A description of each file, whether statements read it or not; of one that is damaged, why.
-
-    Raises:
-        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
-        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE, PYORC_MISSING.
-        FileNotFoundError: there is no such path.
-
-    >>> first, second = acidsql.files(spark, "pet")
-    >>> second.found.directory.name, second.found.bucket, second.rows, second.metadata
-    ('delta_0000002_0000002_0000', 0, 1, {...'hive.acid.stats': b'1,0,0'...})
-    """
-    with working(spark) as session:
-        if is_path(place):
-            path = session.files.qualify(place).rstrip("/")
-            return describe_files(session.files, find_files(session.files, path))
-        wanted = acid_table(session, bridge.parse_name(spark, place))
-        found = files_of_table(session.files, session.metastore, wanted)
-        return describe_files(session.files, found)
 
 
 def release(spark: SparkSession) -> None:

@@ -28,7 +28,6 @@ from acidsql.bridge.bucket_files import (
     write_bucket_files,
 )
 from acidsql.bridge.catalog import catalog_table, forget_table
-from acidsql.bridge.changed_tables import qualify_target
 from acidsql.bridge.client_statements import executed_command, session_of
 from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import commands, written_by
@@ -156,13 +155,13 @@ from acidsql.bridge.plans import (
     temp_view,
     unqualified_functions,
 )
-from acidsql.bridge.redaction import redacted
 from acidsql.bridge.relations import (
     FILE_ORDINAL,
     Watch,
     collect_garbage,
     file_relation,
     file_scan,
+    plan_source_scans,
     reachable,
     rows_of,
 )
@@ -180,6 +179,7 @@ from acidsql.bridge.row_level import (
     analyze_update,
     assigned_columns,
     delete_rows,
+    qualify_target,
     required_rows_query,
     update_rows,
     updated_columns,
@@ -199,7 +199,6 @@ from acidsql.bridge.rows import (
     text_of,
 )
 from acidsql.bridge.sorted_arrays import position_of_text
-from acidsql.bridge.source_scans import plan_source_scans
 from acidsql.bridge.spark_versions import warn_if_untried
 from acidsql.bridge.sql_text import (
     NewColumns,
@@ -225,7 +224,7 @@ from acidsql.bridge.sql_text import (
     type_sql,
     verbatim,
 )
-from acidsql.bridge.statement_settings import statement_settings
+from acidsql.bridge.statement_settings import redacted, statement_settings
 from acidsql.bridge.stripe_rewriter import StripeRows, rewrite_stripes
 from acidsql.bridge.subqueries import (
     dynamic_pruning,

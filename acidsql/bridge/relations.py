@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from acidsql.bridge.file_splits import even_share
 from acidsql.bridge.file_statuses import ScanFile, encode
+from acidsql.bridge.java_sources import only_object
 from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
@@ -24,6 +25,7 @@ from acidsql.bridge.jvm import (
     scala_object,
 )
 from acidsql.bridge.jvm_planning import jvm_planning
+from acidsql.bridge.spark_versions import differences
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
 # SQL expression for the ordinal (``ScanFile.ordinal``) of the file that a scanned row comes from.
@@ -188,3 +190,18 @@ def _drop_dead_proxies(spark: SparkSession) -> None:
             return
         client, target_id = task
         client.garbage_collect_object(target_id, False)
+
+
+def plan_source_scans(spark: SparkSession) -> None:
+    """Give each query of a session scans of its own, where this Spark keeps those of a relation.
+
+    Raises:
+        AcidAnalysisError: UNSUPPORTED_SPARK_VERSION.
+    """
+    if not differences(spark).keeps_source_scans:
+        return
+    rule = only_object(spark, "SourceScans.java", "SourceScans")
+    experimental = spark._jsparkSession.experimental()
+    rules = experimental.extraOptimizations()
+    if not rules.contains(rule):
+        getattr(experimental, "extraOptimizations_$eq")(rules.appended(rule))

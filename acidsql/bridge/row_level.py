@@ -26,12 +26,13 @@ from acidsql.bridge.jvm import (
     defined,
     elements,
     jvm_class,
+    scala_seq,
     session_state,
     simple_name,
 )
 from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.merge import merge_query
-from acidsql.bridge.plans import analyze, exposed, frame_of, logical_plan
+from acidsql.bridge.plans import analyze, exposed, frame_of, logical_plan, replace_relations
 from acidsql.bridge.row_level_checks import check_set, check_where
 from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.lexer import quote
@@ -167,3 +168,34 @@ def _with_condition(spark: SparkSession, table: LogicalPlan, condition: Expressi
         parser = session_state(spark).sqlParser()
         condition = parser.parseExpression("CAST(NULL AS BOOLEAN)")
     return jvm_class(spark, "org.apache.spark.sql.catalyst.plans.logical.Filter")(condition, table)
+
+
+# Child of a statement that is the table which it changes.
+_TARGETS = {
+    "DeleteFromTable": "table",
+    "MergeIntoTable": "targetTable",
+    "UpdateTable": "table",
+}
+_SESSION_CATALOG = "spark_catalog"
+
+
+def qualify_target(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
+    """Name the table that an UPDATE, DELETE or MERGE after WITH changes with its database.
+
+    ``CTESubstitution`` would take a common table expression of the same name for the table.
+    """
+    if simple_name(plan) != "UnresolvedWith":
+        return plan
+    statement = plan.child()
+    side = _TARGETS.get(simple_name(statement))
+    if side is None or spark.catalog.currentCatalog() != _SESSION_CATALOG:
+        return plan
+    target = getattr(statement, side)()
+    leaf = target.collectLeaves().head()
+    if simple_name(leaf) != "UnresolvedRelation" or leaf.multipartIdentifier().size() != 1:
+        return plan
+    (own,) = elements(leaf.multipartIdentifier())
+    name = [_SESSION_CATALOG, spark.catalog.currentDatabase(), str(own)]
+    named = copy_node(spark, leaf, {"multipartIdentifier": scala_seq(spark, name)})
+    changed = copy_node(spark, statement, {side: replace_relations(spark, target, [(leaf, named)])})
+    return copy_node(spark, plan, {"child": changed})

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from acidsql.checking.buckets import look_into_buckets
 from acidsql.checking.committed_files import lost_files
-from acidsql.checking.contents import look_into_files
+from acidsql.checking.contents import Contents, ReadFile, look_into_files
 from acidsql.checking.keys import look_into_keys
 from acidsql.checking.layout import level, shared_locations
 from acidsql.checking.names import staging_problems
 from acidsql.checking.problems import Problem, Severity, by_severity
-from acidsql.checking.second_reader import look_through_pyorc
 from acidsql.checking.survey import Survey, take_survey, with_unknown_ids
+from acidsql.errors import FormatError
 from acidsql.format.names import OWNER_FILE, is_original_file, parse_directory
 from acidsql.format.selection import select
 from acidsql.format.valid_lists import ValidTxnList
@@ -22,7 +22,11 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.table_owner import Ownership, ownership
 from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
+from acidsql.storage.parallel import in_parallel
+from acidsql.storage.pyorc_files import count_events, has_pyorc
 from acidsql.storage.uploads import dead_uploads
+
+_CODECS = frozenset({"none", "zlib", "snappy", "lz4", "zstd"})  # of pyorc
 
 
 def find_problems(
@@ -163,3 +167,26 @@ def _has_rows(survey: Survey, path: str) -> bool:
     seen, txns = with_unknown_ids(before, survey.txns, names, known)
     state = select(names, seen, txns)
     return bool(state.directories or state.originals)
+
+
+def look_through_pyorc(session: AcidSession, survey: Survey, contents: Contents) -> None:
+    """Count the events of each file by pyorc, if it is installed, and compare with its tail."""
+    if not has_pyorc():
+        return
+    files = [read for read in contents.files if read.file.tail.compression in _CODECS]
+
+    def count(read: ReadFile) -> int | FormatError:
+        file = read.file
+        try:
+            return count_events(session.files, file.path, file.tail.file_length)
+        except FormatError as error:
+            return error
+
+    for read, found in zip(files, in_parallel(count, files), strict=True):
+        if isinstance(found, FormatError):
+            # A reader of ours may have found it before.
+            if not survey.has("FAILED_READ_FILE", read.file.path):
+                survey.add(read.ordinal, [read.file.problem("FAILED_READ_FILE", found.message)])
+        elif found != read.file.tail.rows:
+            detail = f"pyorc reads {found} events, its tail says {read.file.tail.rows}"
+            survey.add(read.ordinal, [read.file.problem("DAMAGED_STRIPES", detail)])

@@ -9,8 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from acidsql.datasource.change_options import ChangeOptions, change_options
-from acidsql.datasource.times import moment_of_time
+from acidsql.datasource.change_options import ChangeOptions, change_options, moment_of_time
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.kerberos import Kerberos
 from acidsql.metastore.moments import Moment, moment_of_text

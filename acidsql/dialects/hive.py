@@ -12,8 +12,7 @@ from acidsql.dialects.hive_functions import RULES
 from acidsql.dialects.refusals import unsupported
 from acidsql.dialects.splicing import Splicer
 from acidsql.dialects.tokens import Group, Node, Token, read_nodes, word_of
-from acidsql.dialects.translation import Translation
-from acidsql.dialects.views import refuse_view
+from acidsql.dialects.translation import Translation, refuse_view
 
 # Statements that have expressions in them. In all others, only strings are read differently.
 _WITH_EXPRESSIONS = frozenset(

@@ -13,10 +13,9 @@ from typing import Any
 
 from acidsql.dialects.refusals import malformed, unsupported
 from acidsql.dialects.tokens import Node, Token, flat, read_nodes, word_of
-from acidsql.dialects.translation import Translation
+from acidsql.dialects.translation import Translation, refuse_view
 from acidsql.dialects.trino_nodes import written
 from acidsql.dialects.trino_trees import Source
-from acidsql.dialects.views import refuse_view
 from acidsql.syntax.lexer import quote
 
 _SETTINGS = {

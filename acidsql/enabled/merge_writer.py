@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from acidsql import bridge
 from acidsql.acid_table import AcidTable
 from acidsql.errors import AcidAnalysisError
-from acidsql.table_builders import MergeBuilder
+from acidsql.merge_builder import MergeBuilder
 
 
 class AcidMergeIntoWriter:

@@ -12,19 +12,27 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    CharType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.names import is_hidden
 from acidsql.metastore.model import FileFormat, Table
-from acidsql.scan.char_padding import with_blanks
 from acidsql.scan.columns import ORDINAL, partition_columns
 from acidsql.scan.directories import insert_directories
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.relation import file_relation, plain_files, projected
 from acidsql.scan.snapshot import TableSnapshot, with_nested_originals
-from acidsql.schema.columns import data_schema, file_schema
+from acidsql.schema.columns import data_schema, file_schema, has_type
 from acidsql.schema.spark_limits import has_nested_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
@@ -153,3 +161,25 @@ def delimiter(properties: Mapping[str, str]) -> str:
         return chr(int(text) & 0xFF)
     except ValueError:
         return text[:1]
+
+
+def with_blanks(value: Column, declared: DataType) -> Column:
+    """Pad the CHAR values in a column with blanks to their declared lengths, as Spark compares
+    them.
+
+    Args:
+        declared: type of the column; CHAR may also occur inside arrays, maps and structs.
+    """
+    if not has_type(declared, (CharType,)):
+        return value
+    if isinstance(declared, CharType):
+        return F.rpad(value, declared.length, " ")
+    if isinstance(declared, ArrayType):
+        element = declared.elementType
+        return F.transform(value, lambda e: with_blanks(e, element))
+    if isinstance(declared, MapType):
+        keys, items = declared.keyType, declared.valueType
+        filled = F.transform_keys(value, lambda k, _: with_blanks(k, keys))
+        return F.transform_values(filled, lambda _, v: with_blanks(v, items))
+    fields = [with_blanks(value.getField(f.name), f.dataType).alias(f.name) for f in declared]
+    return F.when(value.isNotNull(), F.struct(*fields))

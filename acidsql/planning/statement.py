@@ -18,7 +18,6 @@ from acidsql.metastore.moments import Moment
 from acidsql.planning.as_of import StatementVersions
 from acidsql.planning.change_feed import StatementChanges
 from acidsql.planning.deleted_rows import as_asked, shows_deleted_rows
-from acidsql.planning.expiry import not_expired
 from acidsql.planning.name_resolution import CATALOG, names_temp_view
 from acidsql.planning.parsed_statement import (
     ParsedStatement,
@@ -37,6 +36,7 @@ from acidsql.scan.required_rows import ALL_ROWS, PartitionSet, RequiredRows
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
 from acidsql.scan.versions import HeldVersion
 from acidsql.session.acid_session import AcidSession
+from acidsql.session.leases import not_expired
 from acidsql.session.metrics import Phase, phase
 from acidsql.storage.listings import Listings
 from acidsql.transactions.current import current_transaction

@@ -52,21 +52,8 @@ Documents: https://github.com/acidsql/acidsql/blob/main/docs/index.md
 """
 
 
-class _Commands(Program):
-    """Group whose help has the first sentence of each command, and not its beginning only."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands and what they do."""
-        rows = [
-            (name, self.commands[name].get_short_help_str(limit=1000))
-            for name in self.list_commands(ctx)
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
 @click.group(
-    cls=_Commands,
+    cls=Program,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXAMPLES,

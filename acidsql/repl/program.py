@@ -1,4 +1,4 @@
-"""Group of commands whose errors have the form of those of statements."""
+"""Group of commands whose errors have the form of those of statements, with an overview of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import click
 
 
 class Program(click.Group):
-    """Group of commands that begins each error with ``error:``, where click has ``Error:``."""
+    """Group of commands that begins each error with ``error:``, where click has ``Error:``.
+
+    Its help has the whole first sentence of each command.
+    """
 
     def main(self, *args: Any, standalone_mode: bool = True, **others: Any) -> Any:
         """Run a command and leave with its exit code, as click does."""
@@ -27,6 +30,15 @@ class Program(click.Group):
             sys.exit(1)
         # Commands return nothing; a number is the exit code that click was given.
         sys.exit(code if isinstance(code, int) else 0)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands and what they do."""
+        rows = [
+            (name, self.commands[name].get_short_help_str(limit=1000))
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 def show_error(error: click.ClickException) -> None:

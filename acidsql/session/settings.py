@@ -18,9 +18,8 @@ from acidsql.format.timestamp_types import HIVE_INSTANT, INSTANT, TIMESTAMP
 from acidsql.metastore.kerberos import Kerberos, Protection, least_protection
 from acidsql.metastore.names import METASTORE_FILE, THRIFT
 from acidsql.metastore.tls import Tls
-from acidsql.metastore.tokens import TokenFile
+from acidsql.metastore.tokens import DelegationToken, TokenFile, newest_token
 from acidsql.schema.acid_file import CODECS
-from acidsql.session.hadoop_tokens import HadoopTokens
 from acidsql.session.setting_names import warn_of_unknown
 
 # Spark's name of a codec that is ORC's "none".
@@ -369,3 +368,27 @@ def _tls(spark: SparkSession) -> Tls | None:
             password = f"{prefix}.password"
             return Tls(ca_certificates=bridge.trusted_certificates(spark, path, password))
     return Tls()
+
+
+@dataclass(frozen=True, slots=True)
+class HadoopTokens:
+    """Tokens of Hadoop's user, as the source of a `acidsql.metastore.kerberos.Kerberos`.
+
+    They are looked up for each new connection: Spark puts new ones there in the course of time.
+
+    Attributes:
+        spark: the session.
+        service: of the token that is meant (``hive.metastore.token.signature``).
+    """
+
+    spark: SparkSession
+    service: str
+
+    def current(self) -> DelegationToken | None:
+        """Return the token of the metastore that ends last; None if there is none.
+
+        Raises:
+            MetastoreError: METASTORE_AUTHENTICATION, the JVM does not answer any more.
+        """
+        tokens = [DelegationToken.parse(text) for text in bridge.hadoop_tokens(self.spark)]
+        return newest_token(tokens, self.service)

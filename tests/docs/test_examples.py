@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql import table_builders
+from acidsql import merge_builder, table_builders
 from acidsql.session.acid_session import AcidSession
 from tests.docs import pages
 
@@ -45,7 +45,7 @@ _OTHER_PAGES = (
 )
 _SECONDS = 600
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-_BUILDERS = (acidsql.AcidTable, table_builders.MergeBuilder, table_builders.OptimizeBuilder)
+_BUILDERS = (acidsql.AcidTable, merge_builder.MergeBuilder, table_builders.OptimizeBuilder)
 
 
 def public() -> Iterator[tuple[str, object]]:

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
-from acidsql.checking import second_reader
+from acidsql.checking import check
 from acidsql.checking.problems import KINDS
 from acidsql.format.bucket_codec import encode
 from acidsql.metastore.changes import RecordStatistics
@@ -75,13 +75,13 @@ def test_events_are_counted_by_pyorc_too(
     def count(files: ReadableFiles, path: str, size: int) -> int:
         return counts.get(path, counted(files, path, size))
 
-    monkeypatch.setattr(second_reader, "count_events", count)
+    monkeypatch.setattr(check, "count_events", count)
     (row,) = lab.frame(f"CHECK TABLE {table} FULL").collect()
     assert (row.problem, row.detail) == (
         "DAMAGED_STRIPES",
         "pyorc reads 1 events, its tail says 2",
     )
-    monkeypatch.setattr(second_reader, "has_pyorc", lambda: False)
+    monkeypatch.setattr(check, "has_pyorc", lambda: False)
     assert found(lab, table, "FULL") == []
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from acidsql import bridge
 from acidsql.metastore.tokens import KIND, DelegationToken, TokenFile, read_credentials
-from acidsql.session.hadoop_tokens import HadoopTokens
+from acidsql.session.settings import HadoopTokens
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.kerberos import Kerberos, Protection
 from acidsql.metastore.tokens import TokenFile
 from acidsql.session import setting_names
-from acidsql.session.hadoop_tokens import HadoopTokens
-from acidsql.session.settings import read_settings
+from acidsql.session.settings import HadoopTokens, read_settings
 
 pytestmark = pytest.mark.spark
 

@@ -9,10 +9,10 @@ from dataclasses import fields, replace
 
 from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
-from acidsql.metastore.embedded import column_history, history_limits
+from acidsql.metastore.embedded import table_history
 from acidsql.metastore.embedded.constraints import constraints_of, constraints_text, named
 from acidsql.metastore.embedded.databases import existing_database
-from acidsql.metastore.embedded.history_limits import LimitedBy
+from acidsql.metastore.embedded.table_history import LimitedBy
 from acidsql.metastore.model import Column, FileFormat, Table, TableType
 
 
@@ -72,11 +72,11 @@ def alter_table(connection: sqlite3.Connection, table: Table) -> None:
     if before is None:
         return
     if _shape(before.partition_columns) != _shape(altered.partition_columns):
-        history_limits.record(connection, owner, LimitedBy.COLUMNS)
+        table_history.record_limit(connection, owner, LimitedBy.COLUMNS)
     if _shape(before.columns) != _shape(altered.columns):
-        column_history.record(connection, owner, columns_text(before.columns))
+        table_history.record_columns(connection, owner, columns_text(before.columns))
     if before.location != altered.location:
-        history_limits.record(connection, owner, LimitedBy.LOCATION)
+        table_history.record_limit(connection, owner, LimitedBy.LOCATION)
 
 
 def replace_table(connection: sqlite3.Connection, txn_id: int, table: Table) -> None:
@@ -96,7 +96,7 @@ def replace_table(connection: sqlite3.Connection, txn_id: int, table: Table) -> 
     )
     for name in _OF_PLACES:
         connection.execute(f"DELETE FROM {name} WHERE table_id = ?", (owner,))
-    history_limits.record(connection, owner, LimitedBy.REPLACED)
+    table_history.record_limit(connection, owner, LimitedBy.REPLACED)
 
 
 # Tables about the partitions of a table, and what is in their directories.

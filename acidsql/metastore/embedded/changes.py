@@ -27,12 +27,12 @@ from acidsql.metastore.embedded import (
     catalog,
     databases,
     file_operations,
-    history_limits,
     offsets,
     statistics,
+    table_history,
 )
 from acidsql.metastore.embedded import partitions as embedded_partitions
-from acidsql.metastore.embedded.history_limits import LimitedBy
+from acidsql.metastore.embedded.table_history import LimitedBy
 
 
 def apply(connection: sqlite3.Connection, txn_id: int, change: CatalogChange) -> None:
@@ -85,7 +85,7 @@ def _add_partitions(connection: sqlite3.Connection, change: AddPartitions) -> No
     embedded_partitions.add(connection, database, name, change.partitions)
     if change.found and change.partitions:
         owner = catalog.table_id(connection, database, name)
-        history_limits.record(connection, owner, LimitedBy.PARTITIONS)
+        table_history.record_limit(connection, owner, LimitedBy.PARTITIONS)
 
 
 def _record(

@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Iterable
 
 from acidsql.metastore import failures
-from acidsql.metastore.embedded import history_limits, statistics
+from acidsql.metastore.embedded import statistics, table_history
 from acidsql.metastore.embedded.catalog import columns_of, columns_text, table, table_id
-from acidsql.metastore.embedded.history_limits import LimitedBy
+from acidsql.metastore.embedded.table_history import LimitedBy
 from acidsql.metastore.model import Partition
 
 
@@ -40,7 +40,7 @@ def alter(
             (owner, json.dumps(partition.values)),
         ).fetchone()
         if place is not None and place[0] != partition.location:
-            history_limits.record(connection, owner, LimitedBy.PARTITIONS)
+            table_history.record_limit(connection, owner, LimitedBy.PARTITIONS)
         cursor = connection.execute(
             "UPDATE partitions SET location = ?, columns = ?"
             " WHERE table_id = ? AND partition_values = ?",
@@ -77,7 +77,7 @@ def rename(
     if cursor.rowcount == 0:
         raise failures.partition_not_found(database, name, values)
     statistics.forget(connection, owner, [values])
-    history_limits.record(connection, owner, LimitedBy.PARTITIONS)
+    table_history.record_limit(connection, owner, LimitedBy.PARTITIONS)
 
 
 def drop(
@@ -93,7 +93,7 @@ def drop(
         if cursor.rowcount == 0:
             raise failures.partition_not_found(database, name, values)
         statistics.forget(connection, owner, [values])
-        history_limits.record(connection, owner, LimitedBy.PARTITIONS)
+        table_history.record_limit(connection, owner, LimitedBy.PARTITIONS)
 
 
 def all_values(

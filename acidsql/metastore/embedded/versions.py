@@ -16,8 +16,8 @@ from typing import NoReturn
 from acidsql.errors import TransactionStateError
 from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidWriteIdList
-from acidsql.metastore.embedded import catalog, column_history, tags
-from acidsql.metastore.embedded.history_limits import LimitedBy
+from acidsql.metastore.embedded import catalog, table_history, tags
+from acidsql.metastore.embedded.table_history import LimitedBy
 from acidsql.metastore.embedded.transactions import require_open, state_of
 from acidsql.metastore.model import TxnState
 from acidsql.metastore.moments import (
@@ -95,7 +95,7 @@ def find(
     """Find the version of a table (``Metastore.find_version``)."""
     writes = _Writes.of(connection, database, table)
     found, number = _find(writes, moment, now)
-    columns = column_history.find(connection, writes.table_id, number)
+    columns = table_history.columns_at(connection, writes.table_id, number)
     return found if columns is None else replace(found, columns=catalog.columns_of(columns))
 
 
