@@ -41,6 +41,7 @@ KEYS = Keys(
     scattered=(9, 10),
     tickets=(11, 12),
     days=(13, 14),
+    customer=15,
 )
 SOURCES = Sources(columns=COLUMNS, views={"all_rows": "/rows.parquet"}, keys=KEYS)
 
@@ -192,7 +193,7 @@ def test_bytes_written_are_those_of_new_and_grown_files(tmp_path: Path) -> None:
 
 def test_every_step_has_a_name_of_its_own_and_parts_of_names_choose() -> None:
     every = steps(KEYS)
-    assert len({step.name for step in every}) == len(every) == 17
+    assert len({step.name for step in every}) == len(every) == 20
     assert [step.name for step in chosen(every, ["MERGE", "compaction"])] == [
         "INSERT of all rows",
         "MERGE of 1.7 % with all branches",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,10 @@ class Acid(Engine):
     def compact(self, table: str) -> None:
         """Run a major compaction and wait for the cleaner."""
         product.compact(self.spark, table, "major")
+
+    def cluster(self, table: str, columns: Sequence[str]) -> None:
+        """Cluster by ``OPTIMIZE … ZORDER BY``, and wait for the cleaner."""
+        product.cluster(self.spark, table, columns)
 
     def sql(self, text: str) -> DataFrame:
         """Run a statement through acidsql."""

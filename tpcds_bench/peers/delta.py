@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tpcds_bench.peers.engine import Engine, partitioning
@@ -20,6 +20,7 @@ class Delta(Engine):
     settings: ClassVar[Mapping[str, str]] = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.parquet.compression.codec": "zstd",
         # Partitions of its own shuffles, 50 by default: as few as all engines have.
         "spark.databricks.delta.snapshotPartitions": SETTINGS["spark.sql.shuffle.partitions"],
     }
@@ -42,6 +43,10 @@ class Delta(Engine):
         """Merge small files, then purge what deletion vectors there still are."""
         self.sql(f"OPTIMIZE {table}").collect()
         self.sql(f"REORG TABLE {table} APPLY (PURGE)").collect()
+
+    def cluster(self, table: str, columns: Sequence[str]) -> None:
+        """Cluster by ``OPTIMIZE … ZORDER BY``."""
+        self.sql(f"OPTIMIZE {table} ZORDER BY ({', '.join(columns)})").collect()
 
     def maintain(self, table: str) -> None:
         """Merge small files (``OPTIMIZE``); files with many deleted rows are rewritten."""

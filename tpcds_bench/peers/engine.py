@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tpcds_bench.peers.statements import (
     Change,
+    Cluster,
     Compact,
     Count,
     Maxima,
@@ -75,6 +76,10 @@ class Engine(ABC):
     def compact(self, table: str) -> None:
         """Make a table as if it had been written at once."""
 
+    @abstractmethod
+    def cluster(self, table: str, columns: Sequence[str]) -> None:
+        """Order the rows of a table along a Z-order curve of some columns."""
+
     def maintain(self, table: str) -> None:  # noqa: B027 - most need nothing
         """Do what its documents say that one should do from time to time; by default nothing."""
 
@@ -97,6 +102,8 @@ class Engine(ABC):
             return tuple(self.sql(text).collect()[0])
         if isinstance(statement, Compact):
             self.compact(statement.table)
+        elif isinstance(statement, Cluster):
+            self.cluster(statement.table, statement.columns)
         else:
             self.change(statement)
         return ()

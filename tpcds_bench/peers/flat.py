@@ -59,6 +59,10 @@ class Flat(Engine):
         """Rewrite the table."""
         self._write(table, f"SELECT {names(self.columns)} FROM {table}")
 
+    def cluster(self, table: str, columns: Sequence[str]) -> None:
+        """Rewrite the table sorted by the first column: plain ORC has no other order."""
+        self._write(table, f"SELECT {names(self.columns)} FROM {table} SORT BY {columns[0]}")
+
     def change(self, change: Change) -> None:
         """Add files for an INSERT; rewrite the table for all else."""
         if isinstance(change, Insert):

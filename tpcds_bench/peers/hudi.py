@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tpcds_bench.peers.engine import Engine, partitioning
@@ -32,6 +32,7 @@ class Hudi(Engine):
             f"{partitioning(partitioned_by)}"
             f" TBLPROPERTIES (type = 'mor', primaryKey = '{','.join(KEY)}',"
             # Its server listens on every interface, and compaction is a step of its own.
+            " 'hoodie.parquet.compression.codec' = 'zstd',"
             " 'hoodie.embed.timeline.server' = 'false', 'hoodie.compact.inline' = 'false')"
             f" LOCATION '{root.as_uri()}'"
         )
@@ -40,3 +41,10 @@ class Hudi(Engine):
     def compact(self, table: str) -> None:
         """Plan a compaction and carry it out."""
         self.sql(f"CALL run_compaction(op => 'scheduleAndExecute', table => '{table}')").collect()
+
+    def cluster(self, table: str, columns: Sequence[str]) -> None:
+        """Plan a clustering and carry it out."""
+        self.sql(
+            f"CALL run_clustering(table => '{table}', op => 'scheduleAndExecute',"
+            f" order => '{','.join(columns)}', order_strategy => 'z-order')"
+        ).collect()

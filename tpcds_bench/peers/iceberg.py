@@ -57,6 +57,14 @@ class Iceberg(Engine):
             " options => map('rewrite-all', 'true'))"
         ).collect()
 
+    def cluster(self, table: str, columns: Sequence[str]) -> None:
+        """Rewrite all data files in a sort order, as its page on procedures shows it."""
+        self.sql(
+            f"CALL {_CATALOG}.system.rewrite_data_files(table => '{_SCHEMA}.{table}',"
+            f" strategy => 'sort', sort_order => 'zorder({', '.join(columns)})',"
+            " options => map('rewrite-all', 'true'))"
+        ).collect()
+
     def maintain(self, table: str) -> None:
         """Merge small files and old snapshots, as its page on maintenance recommends."""
         for procedure in ("rewrite_data_files", "expire_snapshots", "rewrite_manifests"):

@@ -13,12 +13,12 @@ from tpcds_bench.report import Cell, Chart, Section, environment
 _TEXT = (
     "Each engine has a process of its own with two processors, 4 shuffle partitions and the same"
     " heap; all do a step in turns, another one first in each round, after a warm-up at scale"
-    " factor 0.01. Every engine has the codec that is its default."
+    " factor 0.01. All files are compressed with zstd."
 )
 _COLD_TEXT = (
     "Each step has a new process with two processors, 4 shuffle partitions and the same heap. After"
     " its start it makes a small table, fills it and counts its rows; then it does the step, the"
-    " first of its kind there. Every engine has the codec that is its default."
+    " first of its kind there. All files are compressed with zstd."
 )
 
 

@@ -31,6 +31,7 @@ class Keys:
         scattered: tickets, each with one row whose item leaves 7 when divided by 12.
         tickets: first and last of a twentieth of the tickets.
         days: first and last of 30 days.
+        customer: customer of a row.
     """
 
     updated: tuple[int, int]
@@ -40,6 +41,7 @@ class Keys:
     scattered: tuple[int, ...]
     tickets: tuple[int, int]
     days: tuple[int, int]
+    customer: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,10 @@ def make_sources(data: Dataset, directory: Path) -> Sources:
 
 def sources_of(message: Mapping[str, Any]) -> Sources:
     """Return the sources that :func:`dataclasses.asdict` made a message of."""
-    keys = {name: tuple(value) for name, value in message["keys"].items()}
+    keys: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in message["keys"].items()
+    }
     return Sources(
         columns=tuple(Column(**column) for column in message["columns"]),
         views=message["views"],
@@ -129,6 +134,7 @@ def _keys(duck: Any) -> Keys:
         ),
         tickets=(tickets * 3 // 5, tickets * 13 // 20 - 1),
         days=(first_day + 600, first_day + 629),
+        customer=_customer_of(duck, rows[0]),
     )
 
 
@@ -139,3 +145,13 @@ def _row_of(duck: Any, ticket: int) -> tuple[int, int]:
         f" WHERE ss_ticket_number >= {ticket} ORDER BY 1, 2 LIMIT 1"
     ).fetchone()
     return row
+
+
+def _customer_of(duck: Any, row: tuple[int, int]) -> int:
+    """Return a customer with a ticket not below that of a row."""
+    found: tuple[int] = duck.execute(
+        "SELECT ss_customer_sk FROM store_sales"
+        f" WHERE ss_ticket_number >= {row[0]} AND ss_customer_sk IS NOT NULL"
+        " ORDER BY ss_ticket_number, ss_item_sk LIMIT 1"
+    ).fetchone()
+    return found[0]

@@ -83,6 +83,19 @@ class Compact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Rewrite a table so that conditions on either of some columns skip most of it.
+
+    Args:
+        table: what is rewritten.
+        columns: the columns.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
     """Count rows.
 
@@ -110,7 +123,7 @@ class Maxima:
 
 Change: TypeAlias = Insert | Update | Delete | Merge
 Read: TypeAlias = Count | Maxima
-Statement: TypeAlias = Change | Read | Compact
+Statement: TypeAlias = Change | Read | Compact | Cluster
 
 
 def change_sql(change: Change, target: str, columns: Sequence[Column]) -> str:

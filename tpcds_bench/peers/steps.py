@@ -9,12 +9,14 @@ from enum import StrEnum
 from tpcds_bench.peers.sources import APPENDED, SCATTERED, Keys
 from tpcds_bench.peers.statements import (
     KEY,
+    Cluster,
     Compact,
     Count,
     Delete,
     Insert,
     Maxima,
     Merge,
+    Read,
     Statement,
     Update,
 )
@@ -71,21 +73,21 @@ class Step:
 
 def steps(keys: Keys) -> tuple[Step, ...]:
     """Return the steps of a round."""
-    return (*_changes(keys), *_reads(keys), *_compaction(), *_small(keys))
+    return (*_changes(keys), *_reads(keys), *_compaction(), *_clustering(keys), *_small(keys))
 
 
 def cold_steps(keys: Keys) -> tuple[Step, ...]:
     """Return the steps that are done in new processes, each the first of its kind there."""
     warm = {step.name: step.statement for step in steps(keys)}
     goals = {
-        "INSERT of all rows": _flat(1.2),
-        "find 1 % scattered": None,
-        f"append of {APPENDED} rows": _peer(1.0),
-        "UPDATE of 1 row": _peer(1.0),
-        "UPDATE of 1 % scattered": _peer(1.4),
-        "MERGE of 1.7 % with all branches": _peer(1.0),
-        "max of all columns": None,
-        "major compaction": _peer(1.0),
+        "INSERT of all rows": _peer(0.8),
+        "find 1 % scattered": _peer(0.8),
+        f"append of {APPENDED} rows": _peer(0.8),
+        "UPDATE of 1 row": _peer(0.8),
+        "UPDATE of 1 % scattered": _peer(0.8),
+        "MERGE of 1.7 % with all branches": _peer(0.8),
+        "max of all columns": _peer(0.8),
+        "major compaction": _peer(0.8),
     }
     found = Count(table=TABLE, where=_SCATTERED_PERCENT)
     statements = {**warm, "find 1 % scattered": found}
@@ -112,67 +114,96 @@ def _changes(keys: Keys) -> tuple[Step, ...]:
         Step(
             name="INSERT of all rows",
             statement=Insert(table=TABLE, source="all_rows"),
-            goal=_flat(1.05),
+            goal=_peer(0.5),
         ),
         Step(
             name=f"append of {APPENDED} rows",
             statement=Insert(table=TABLE, source="appended_rows"),
-            goal=_flat(1.2),
+            goal=_peer(0.9),
         ),
         Step(
             name="UPDATE of 1 row",
             statement=_more(TABLE, _row(keys.updated)),
-            goal=_peer(0.7),
+            goal=_peer(0.6),
         ),
         Step(
             name="DELETE of 1 row",
             statement=Delete(table=TABLE, where=_row(keys.deleted)),
-            goal=_peer(0.8),
+            goal=_peer(0.6),
         ),
         Step(
             name=f"DELETE of {SCATTERED} scattered rows",
             statement=Delete(
                 table=TABLE, where=f"ss_ticket_number IN ({tickets}) AND ss_item_sk % 12 = 7"
             ),
-            goal=_peer(0.8),
+            goal=_peer(0.9),
         ),
         Step(
             name="UPDATE of 1 % scattered",
             statement=_more(TABLE, _SCATTERED_PERCENT),
-            goal=_peer(0.8),
+            goal=_peer(0.7),
         ),
         Step(
             name="DELETE of 1 % scattered",
             statement=Delete(table=TABLE, where="ss_ticket_number % 100 = 58"),
-            goal=_peer(1.0),
+            goal=_peer(0.7),
         ),
         Step(
             name="DELETE of a range of 5 %",
             statement=Delete(table=TABLE, where=_between("ss_ticket_number", keys.tickets)),
-            goal=_peer(1.0),
+            goal=_peer(0.9),
         ),
         Step(
             name="MERGE of 1.7 % with all branches",
             statement=Merge(table=TABLE, source="merged_rows", deleted="s.ss_item_sk % 3 = 1"),
-            goal=_peer(0.5),
+            goal=_peer(0.6),
         ),
     )
 
 
 def _reads(keys: Keys) -> tuple[Step, ...]:
     days = _between("ss_sold_date_sk", keys.days)
-    return (
-        Step(name="max of all columns", statement=Maxima(table=TABLE), goal=_flat(1.05)),
-        Step(name="max of all columns of 30 days", statement=Maxima(table=TABLE, where=days)),
-        Step(name="count(*)", statement=Count(table=TABLE)),
-        Step(name="count(*) of 30 days", statement=Count(table=TABLE, where=days)),
+    statements: dict[str, Read] = {
+        "max of all columns": Maxima(table=TABLE),
+        "max of all columns of 30 days": Maxima(table=TABLE, where=days),
+        "count(*)": Count(table=TABLE),
+        "count(*) of 30 days": Count(table=TABLE, where=days),
+    }
+    return tuple(
+        Step(name=name, statement=statement, goal=_peer(1.0))
+        for name, statement in statements.items()
     )
 
 
 def _compaction() -> tuple[Step, ...]:
     return (
-        Step(name="major compaction", statement=Compact(table=TABLE), goal=_peer(0.8)),
-        Step(name="max of all columns, compacted", statement=Maxima(table=TABLE)),
+        Step(name="major compaction", statement=Compact(table=TABLE), goal=_peer(0.3)),
+        Step(
+            name="max of all columns, compacted",
+            statement=Maxima(table=TABLE),
+            goal=_peer(1.0),
+        ),
+    )
+
+
+def _clustering(keys: Keys) -> tuple[Step, ...]:
+    conditions = {
+        "one customer": f"ss_customer_sk = {keys.customer}",
+        "one item": f"ss_item_sk = {keys.updated[1]}",
+    }
+    return (
+        Step(
+            name="clustering by 2 columns",
+            statement=Cluster(table=TABLE, columns=("ss_customer_sk", "ss_item_sk")),
+        ),
+        *(
+            Step(
+                name=f"count(*) of {name}, clustered",
+                statement=Count(table=TABLE, where=where),
+                goal=_peer(1.0),
+            )
+            for name, where in conditions.items()
+        ),
     )
 
 
@@ -181,12 +212,12 @@ def _small(keys: Keys) -> tuple[Step, ...]:
         Step(
             name="small table: UPDATE of 1 row",
             statement=_more(SMALL, _row(keys.small_updated)),
-            goal=_peer(0.7),
+            goal=_peer(0.6),
         ),
         Step(
             name="small table: DELETE of 1 row",
             statement=Delete(table=SMALL, where=_row(keys.small_deleted)),
-            goal=_peer(0.7),
+            goal=_peer(0.6),
         ),
     )
 
