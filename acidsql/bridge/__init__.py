@@ -42,6 +42,7 @@ from acidsql.bridge.conditions import (
 )
 from acidsql.bridge.connect_server import start_connect_server
 from acidsql.bridge.current_values import CurrentValues
+from acidsql.bridge.curves import hilbert_place, range_id
 from acidsql.bridge.evolving import (
     MergeSource,
     insert_source,
@@ -96,6 +97,7 @@ from acidsql.bridge.instants import (
     inner_types,
     types_in,
 )
+from acidsql.bridge.java_calls import position_of_text
 from acidsql.bridge.jobs import awaited_errors, job_description, job_errors, naming_column
 from acidsql.bridge.jvm import (
     Expression,
@@ -198,7 +200,6 @@ from acidsql.bridge.rows import (
     rows_per_task,
     text_of,
 )
-from acidsql.bridge.sorted_arrays import position_of_text
 from acidsql.bridge.spark_versions import warn_if_untried
 from acidsql.bridge.sql_text import (
     NewColumns,
@@ -372,6 +373,7 @@ __all__ = [
     "has_same_values",
     "held_rows",
     "hide_columns",
+    "hilbert_place",
     "identity_violation",
     "inner_types",
     "input_bytes",
@@ -433,6 +435,7 @@ __all__ = [
     "qualified_path",
     "qualifier_of",
     "qualify_target",
+    "range_id",
     "reachable",
     "read_bytes",
     "rebalance",

@@ -28,6 +28,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from acidsql.bridge.java_calls import static_call
 from acidsql.bridge.jvm import (
     CATALYST,
     Expression,
@@ -115,11 +116,10 @@ def _decimal_octets(spark: SparkSession, value: Column) -> Column:
     """Build the unscaled value of a decimal in the fewest bytes, without trailing zeros of the
     fraction.
     """
-    big = jvm_class(spark, "java.lang.Class").forName("java.math.BigDecimal")
-    hive = jvm_class(spark, "java.lang.Class").forName(_DECIMAL)
+    big, hive = (_class(spark, name) for name in ("java.math.BigDecimal", _DECIMAL))
     object_type = jvm_class(spark, "org.apache.spark.sql.types.ObjectType")
     java = _invoke(spark, expression_of(spark, value), "toJavaBigDecimal", object_type(big))
-    made = _static_expression(spark, _DECIMAL, "create", object_type(hive), [java])
+    made = static_call(spark, hive, "create", object_type(hive), [java])
     return column(spark, _invoke(spark, made, "bigIntegerBytes", java_type(spark, BinaryType())))
 
 
@@ -127,34 +127,12 @@ def _static(
     spark: SparkSession, owner: str, method: str, result: DataType, *arguments: Column
 ) -> Column:
     expressions = [expression_of(spark, a) for a in arguments]
-    made = _static_expression(spark, owner, method, java_type(spark, result), expressions)
+    made = static_call(spark, _class(spark, owner), method, java_type(spark, result), expressions)
     return column(spark, made)
 
 
-def _static_expression(
-    spark: SparkSession,
-    owner: str,
-    method: str,
-    result: JavaObject,
-    arguments: Sequence[JavaObject],
-) -> Expression:
-    """Build a call of a static Java method, NULL if an argument is NULL."""
-    classes = jvm_class(spark, "java.lang.Class")
-    name = f"{CATALYST}.expressions.objects.StaticInvoke"
-    # Later releases of Spark have one more argument, an Option.
-    arity = classes.forName(name).getConstructors()[0].getParameterCount()
-    given = [
-        classes.forName(owner),
-        result,
-        method,
-        scala_seq(spark, list(arguments)),
-        scala_seq(spark, []),
-        True,
-        True,
-        True,
-        *[jvm_class(spark, "scala.Option").empty()] * (arity - 8),
-    ]
-    return jvm_class(spark, name)(*given)
+def _class(spark: SparkSession, name: str) -> JavaObject:
+    return jvm_class(spark, "java.lang.Class").forName(name)
 
 
 def _invoke(spark: SparkSession, target: JavaObject, method: str, result: JavaObject) -> Expression:

@@ -1,15 +1,11 @@
-"""Order of a DataFrame along a curve, with Spark's own expressions.
-
-A range id is found by a binary search in an array of bounds, one step in each of some projections:
-generated code without a lookup that calls out of it, and without a sort for each column.
-"""
+"""Order of a DataFrame along a curve: which columns can have one, and the place of each row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
@@ -25,6 +21,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded
 from acidsql.format.zorder import BITS, MOST_COLUMNS, hilbert_table, ranges_of
@@ -37,8 +34,6 @@ from acidsql.syntax.lexer import quote
 _SAMPLE = 40_000
 # Bytes of a text that are compared.
 _PREFIX = 32
-_KEY, _ID = "acidsql_key_{}", "acidsql_id_{}"
-_STEP, _PLACE = "acidsql_step", "acidsql_place"
 _TEXTS = (StringType, CharType, VarcharType, BinaryType)
 
 
@@ -87,53 +82,15 @@ def z_value(rows: DataFrame, names: Sequence[str], total: int, value: str) -> Da
         total: number of the rows, or a number close to it.
         value: name of the new column, a BIGINT.
     """
-    kinds = {field.name: field.dataType for field in rows.schema.fields}
-    keys = [
-        F.expr(str(_key_text(kinds[name])).format(quote(name))).alias(_KEY.format(i))
-        for i, name in enumerate(names)
-    ]
-    ranges = [ranges_of(sample, BITS) for sample in _samples(rows.select(*keys), total)]
-    own = rows.columns
-    found = rows.select(*own, *keys, *[F.lit(0).alias(_ID.format(i)) for i in range(len(names))])
-    arrays = [_array(each.bounds) if each.bounds else None for each in ranges]
-    step = 1 << max(len(each.bounds) for each in ranges).bit_length()
-    while step := step >> 1:
-        positions = [
-            _next(F.col(_KEY.format(i)), F.col(_ID.format(i)), array, step).alias(_ID.format(i))
-            for i, array in enumerate(arrays)
-        ]
-        found = found.select(*own, *[_KEY.format(i) for i in range(len(names))], *positions)
-    ids = [
-        F.get(_array(each.ids), F.col(_ID.format(i))).alias(_ID.format(i))
-        for i, each in enumerate(ranges)
-    ]
-    found = found.select(*own, *ids)
-    return _along_curve(found, own, len(names)).withColumnRenamed(_PLACE, value)
-
-
-def _along_curve(found: DataFrame, own: Sequence[str], columns: int) -> DataFrame:
-    """Put ``hilbert_place`` of range ids in their place, one bit of each in each projection."""
-    table = _array(hilbert_table(columns))
-    ids = [_ID.format(column) for column in range(columns)]
-    found = found.select(*own, *ids, F.lit(0).alias(_STEP), F.lit(0).cast("bigint").alias(_PLACE))
-    for bit in reversed(range(BITS)):
-        step = " | ".join(
-            f"shiftleft(CAST(shiftright({name}, {bit}) & 1 AS INT), {column})"
-            for column, name in enumerate(ids)
-        )
-        state = f"shiftleft(shiftright({_STEP}, {columns}), {columns})"
-        found = found.select(
-            *own,
-            *ids,
-            F.get(table, F.expr(f"CAST({state} | {step} AS INT)")).cast("int").alias(_STEP),
-            _PLACE,
-        ).select(*own, *ids, _STEP, F.expr(_longer(columns)).alias(_PLACE))
-    return found.select(*own, _PLACE)
-
-
-def _longer(columns: int) -> str:
-    """Return SQL of a place with the bits of one more step."""
-    return f"shiftleft({_PLACE}, {columns}) | ({_STEP} & {(1 << columns) - 1})"
+    spark, kinds = rows.sparkSession, {field.name: field.dataType for field in rows.schema.fields}
+    keys = [F.expr(str(_key_text(kinds[name])).format(quote(name))) for name in names]
+    ids = []
+    for key, sample in zip(keys, _samples(rows.select(*keys), total), strict=True):
+        ranges = ranges_of(sample, BITS)
+        one = F.lit(ranges.ids[0])
+        ids.append(bridge.range_id(spark, *ranges, key) if ranges.bounds else one)
+    place = bridge.hilbert_place(spark, ids, BITS, hilbert_table(len(names)))
+    return rows.withColumn(value, place)
 
 
 def _key_text(kind: DataType) -> str | None:
@@ -162,24 +119,3 @@ def _samples(keys: DataFrame, total: int) -> list[list[Any]]:
             if found is not None and found == found:  # noqa: PLR0124 - NaN is not
                 sample.append(found)
     return samples
-
-
-def _array(values: Sequence[Any]) -> Column:
-    """Return numbers or texts as an array.
-
-    Of one text, because each step of the analysis walks through a literal for each of them; it is a
-    constant when rows are read.
-    """
-    texts = f"split('{','.join(map(str, values))}', ',')"
-    if isinstance(values[0], str):
-        return F.expr(texts)
-    return F.expr(
-        f"CAST({texts} AS ARRAY<{'DOUBLE' if isinstance(values[0], float) else 'BIGINT'}>)"
-    )
-
-
-def _next(key: Column, found: Column, array: Column | None, step: int) -> Column:
-    """Return the position after a step of the search; NULL is before all bounds."""
-    if array is None:
-        return found
-    return found + F.when(F.get(array, found + (step - 1)) <= key, step).otherwise(0)
