@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+import acidsql
 from acidsql.planning import statement
 from tests.limits import set_limits
 from tests.product.conftest import Lab
@@ -340,3 +342,18 @@ def test_statements_that_write(
         } - expected
     else:
         assert {i for i, v in kept if v == "new"} == expected
+
+
+def test_a_join_with_a_plain_table_chooses_partitions_when_it_runs(lab: Lab, numbers: str) -> None:
+    table = lab.create("id INT, v STRING", partitioned="d DATE")
+    days = DAYS[:3]
+    lab.insert(table, ", ".join(f"({i}, 'v', DATE'{day}')" for i, day in enumerate(days)))
+    text = f"SELECT id, v FROM {table} JOIN {numbers} ON d = day WHERE number = 2"
+    frame = lab.frame(text)
+    place = Path(acidsql.location(lab.spark, table).removeprefix("file:"))
+    for day in (days[0], days[2]):
+        (data,) = place.glob(f"d={day}/delta_*/bucket_*")
+        data.write_bytes(bytes(data.stat().st_size))
+    assert [tuple(row) for row in frame.collect()] == [(1, "v")]
+    with pytest.raises(Exception, match="INVALID_ORC_TAIL"):
+        lab.sql(f"SELECT id, v FROM {table}")

@@ -32,8 +32,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * and rows.
  *
  * <p>Left out is what Spark and ORC compare differently: NULL in a list, {@code <=>}, floating-point
- * numbers (NaN, -0.0), moments that files have as local times (time zones), CHAR and VARCHAR, days where the calendars differ,
- * and strings with characters that UTF-8 and Java order differently.
+ * numbers (NaN, -0.0), moments that files have as local times (time zones), CHAR and VARCHAR, days
+ * where the calendars differ, and strings with characters that UTF-8 and Java order differently.
  */
 final class SearchArguments {
   // The first day of the Gregorian calendar, 1582-10-15, in days since 1970.
