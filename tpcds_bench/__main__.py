@@ -24,6 +24,7 @@ from tpcds_bench import (
     memory,
     partitions,
     planning,
+    plans,
     queries,
     requests,
     serve,
@@ -117,6 +118,18 @@ def joins_command(settings: Settings, scale: float, only: Sequence[int], thresho
     """
     suite = partial(joins.run, numbers=only or range(1, 100), threshold=threshold)
     return joins.passed(settings.run("joins", scale, suite, joins.sections))
+
+
+@main.command("plans")
+@scale_option(0.1)
+@rounds_option(9)
+@only_option
+@click.pass_obj
+def plans_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
+    """Measure planning of TPC-DS queries, and short statements, beside flat ORC."""
+    suite = partial(plans.run, rounds=rounds, only=only)
+    settings.run("plans", scale, suite, plans.sections)
+    return True
 
 
 @main.command("cost")

@@ -28,6 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.CaseWhen;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
@@ -193,6 +194,37 @@ public final class Planning {
   /** Finds the assignments that are to something else than the column itself. */
   public Assigned assigned(Seq assignments) throws Exception {
     return new Assigned(assignments);
+  }
+
+  /**
+   * Projects a resolved plan to its first columns, as fields describe them, and to others by name.
+   *
+   * @param fields names and metadata of the first columns, a StructType
+   * @param names of columns behind these, with NUL between them
+   */
+  public LogicalPlan projected(LogicalPlan plan, DataType fields, String names) {
+    List others = names.isEmpty() ? new ArrayList() : Arrays.asList(names.split("\0"));
+    List output = Trees.list(plan.output());
+    StructField[] described = ((StructType) fields).fields();
+    List columns = new ArrayList();
+    for (int i = 0; i < described.length; i++) {
+      Attribute own = (Attribute) output.get(i);
+      StructField field = described[i];
+      boolean isAlike = own.name().equals(field.name()) && own.metadata().equals(field.metadata());
+      columns.add(isAlike ? own : Trees.alias(own, field.name(), field.metadata()));
+    }
+    for (int i = 0; i < others.size(); i++) {
+      for (int j = described.length; j < output.size(); j++) {
+        Attribute own = (Attribute) output.get(j);
+        if (own.name().equals(others.get(i))) {
+          columns.add(Trees.alias(own, own.name(), Metadata.empty()));
+        }
+      }
+    }
+    if (columns.size() != described.length + others.size()) {
+      throw new IllegalArgumentException(others + " expected among " + output);
+    }
+    return new Project(Trees.scala(columns), plan);
   }
 
   /**
@@ -647,6 +679,17 @@ final class Trees {
   /** Returns a node with another child. */
   static LogicalPlan over(LogicalPlan node, LogicalPlan child) {
     return (LogicalPlan) node.withNewChildren(scala(Collections.singletonList(child)));
+  }
+
+  /** Returns an expression under a name, as an attribute of its own. */
+  static Alias alias(Expression value, String name, Metadata metadata) {
+    return new Alias(
+        value,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        scala(new ArrayList()),
+        Option.apply(metadata),
+        scala(new ArrayList()));
   }
 
   /** Returns a plan under other attributes, given at the positions of its own. */

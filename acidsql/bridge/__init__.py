@@ -15,8 +15,8 @@ from acidsql.bridge.acid_tables import (
     AnalyzedColumn,
     DeletedRows,
     Planner,
+    SplitSettings,
     acid_relation,
-    split_settings,
 )
 from acidsql.bridge.analysis_errors import naming_table, without_plans
 from acidsql.bridge.assignments import with_attributes
@@ -36,6 +36,7 @@ from acidsql.bridge.conditions import (
     condition_of,
     conditions_text,
     conjunct,
+    constant_condition,
     delete_condition,
     matching_rows,
     split_and,
@@ -49,6 +50,7 @@ from acidsql.bridge.evolving import (
     merge_source,
     without_stars,
 )
+from acidsql.bridge.file_splits import share_of_task
 from acidsql.bridge.file_statuses import ScanFile
 from acidsql.bridge.gateway import send_answers_at_once
 from acidsql.bridge.generated_conditions import (
@@ -297,6 +299,7 @@ __all__ = [
     "Reference",
     "RowCondition",
     "ScanFile",
+    "SplitSettings",
     "StripeRows",
     "Timestamp",
     "UnresolvedPlan",
@@ -336,6 +339,7 @@ __all__ = [
     "condition_of",
     "conditions_text",
     "conjunct",
+    "constant_condition",
     "copy_file",
     "count_only_rows",
     "created_table",
@@ -467,10 +471,10 @@ __all__ = [
     "session_of",
     "session_time_zone",
     "setting_names",
+    "share_of_task",
     "simple_name",
     "sort_order",
     "split_and",
-    "split_settings",
     "start_connect_server",
     "start_thrift_server",
     "statement_settings",

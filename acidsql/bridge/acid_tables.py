@@ -12,21 +12,34 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from acidsql.bridge.executor_classes import maker
-from acidsql.bridge.file_splits import even_share
 from acidsql.bridge.gateway import start_callbacks
 from acidsql.bridge.jvm import (
     SOURCES,
     JavaObject,
     active,
-    default_parallelism,
     java_type,
     jvm_class,
     scala_object,
-    session_state,
 )
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
-Planner = Callable[[Sequence[int] | None], bytes]
+
+@dataclass(frozen=True, slots=True)
+class SplitSettings:
+    """Settings of the session that runs a query for the parts of files that tasks read.
+
+    Attributes:
+        tasks: number of tasks that run at once.
+        most_bytes: largest part of a file.
+        open_cost: bytes that opening a file counts as.
+    """
+
+    tasks: int
+    most_bytes: int
+    open_cost: int
+
+
+Planner = Callable[[SplitSettings, Sequence[int] | None], bytes]
 """Plans the files that a query reads when it runs.
 
 It takes the ordinals of the partitions that the predicates of the query leave, None for all; it
@@ -117,59 +130,24 @@ class AcidTable:
     analyzed: Callable[[], Sequence[AnalyzedColumn]] = tuple
 
 
-@dataclass(frozen=True, slots=True)
-class SplitSettings:
-    """Settings of a session for the parts of files that tasks read.
-
-    Attributes:
-        tasks: number of tasks that run at once.
-        most_bytes: largest part of a file.
-        open_cost: bytes that opening a file counts as.
-        share: largest part at which the tasks are balanced, None if Spark's own number does that.
-    """
-
-    tasks: int
-    most_bytes: int
-    open_cost: int
-    share: int | None
-
-
-def split_settings(spark: SparkSession, sizes: Sequence[int]) -> SplitSettings:
-    """Return the settings of a session for files of some sizes in bytes."""
-    settings = session_state(spark).conf()
-    wanted = settings.filesMinPartitionNum()
-    return SplitSettings(
-        tasks=int(wanted.get()) if wanted.isDefined() else default_parallelism(spark),
-        most_bytes=int(settings.filesMaxPartitionBytes()),
-        open_cost=int(settings.filesOpenCostInBytes()),
-        share=even_share(spark, sizes),
-    )
-
-
 def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan, JavaObject]:
     """Build the relation over a table.
 
     Returns:
-        The relation, with the columns of the table and then those of its partitions; and the Java
-        object that a plan refers to for as long as it can run.
+        The relation, with the columns of the table, those of its partitions and the metadata
+        columns; and the Java object that a plan refers to for as long as it can run.
     """
     start_callbacks(spark)
-    state = session_state(spark)
-    batch_rows = int(state.conf().orcVectorizedReaderBatchSize())
-    numbers = (
-        *(table.size, table.rows, batch_rows),
-        *(int(table.deleted_rows), int(table.is_whole)),
-    )
+    numbers = table.size, table.rows, int(table.deleted_rows), int(table.is_whole)
     made = maker(spark, "orc", "Tables").table(
         table.name,
         table.key,
         java_type(spark, table.declared),
         java_type(spark, table.partition_schema),
-        jvm_class(spark, "java.util.List").of(*table.metadata_columns),
+        "\0".join(table.metadata_columns),
         _planning(table),
         table.zone,
         " ".join(map(str, numbers)),
-        state.newHadoopConf(),
         spark.sparkContext._jsc,
     )
     if table.partition_schema.fields:
@@ -180,7 +158,7 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
             made.setInitial(table.initial)
     none = scala_object(spark, "scala.None")
     relation = jvm_class(spark, f"{SOURCES}.v2.DataSourceV2Relation").create(made, none, none)
-    return UnresolvedPlan(spark, relation), made
+    return UnresolvedPlan(spark, relation.withMetadataColumns()), made
 
 
 def _planning(table: AcidTable) -> object:
@@ -196,8 +174,9 @@ def _planning(table: AcidTable) -> object:
                 return struct.pack(">q", -1 if rows is None else rows)
             if request == _ANALYZED:
                 return "\0".join(text for column in analyzed() for text in column).encode()
-            kept = None if request == "all" else [int(ordinal) for ordinal in request.split()]
-            return planner(kept)
+            tasks, most_bytes, open_cost, *kept = request.split()
+            settings = SplitSettings(int(tasks), int(most_bytes), int(open_cost))
+            return planner(settings, None if kept == ["all"] else [int(i) for i in kept])
 
         class Java:
             implements = ("java.util.function.Function",)

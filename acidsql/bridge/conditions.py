@@ -27,7 +27,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
-from acidsql.bridge.plans import frame_of, logical_plan
+from acidsql.bridge.plans import analyze, frame_of, logical_plan
 from acidsql.format.identifiers import folded
 
 
@@ -70,6 +70,13 @@ def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> Expression:
     """Combine conditions, at least one, by AND."""
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     return reduce(both, [c.expression for c in conjuncts])
+
+
+def constant_condition(spark: SparkSession, text: str) -> Expression:
+    """Analyse a condition that names no column, for any number of plans."""
+    query = session_state(spark).sqlParser().parsePlan(f"SELECT {text}")
+    (shown,) = elements(analyze(spark, query).projectList())
+    return shown.child()
 
 
 def condition_of(

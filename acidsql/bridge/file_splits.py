@@ -19,15 +19,7 @@ _ROUNDS = 4
 
 
 def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
-    """Return the largest split of a scan in bytes, or None if Spark's own number balances well.
-
-    Spark's number does not where some tasks would read far more than others.
-
-    Args:
-        sizes: of the files, in bytes.
-    """
-    if len(sizes) < 2 or sum(sizes) < limits().fair_share_bytes:
-        return None
+    """Return ``share_of_task`` by the settings of a session."""
     settings = session_state(spark).conf()
     wanted = settings.filesMinPartitionNum()
     tasks = wanted.get() if wanted.isDefined() else default_parallelism(spark)
@@ -36,11 +28,12 @@ def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
 
 
 def share_of_task(sizes: Sequence[int], *, tasks: int, most: int, open_cost: int) -> int | None:
-    """Compute ``even_share`` from settings.
+    """Return the largest split of a scan in bytes, or None if Spark's own number balances well.
 
-    Spark's own number is ``FilePartition.maxSplitBytes``: the bytes of all files and their open
-    costs, divided by the number of tasks, but no more than ``most``. Spark fills one task after the
-    other, the largest files first.
+    Spark's number does not where some tasks would read far more than others. It is
+    ``FilePartition.maxSplitBytes``: the bytes of all files and their open costs, divided by the
+    number of tasks, but no more than ``most``. Spark fills one task after the other, the largest
+    files first.
 
     Args:
         sizes: of the files, in bytes.
@@ -48,10 +41,10 @@ def share_of_task(sizes: Sequence[int], *, tasks: int, most: int, open_cost: int
         most: largest split in bytes that the session allows.
         open_cost: bytes that opening a file counts as.
 
-    Returns:
-        Bytes, or None if Spark's own number is close to it.
     """
     total = sum(sizes)
+    if len(sizes) < 2 or total < limits().fair_share_bytes:
+        return None
     counted = total + open_cost * len(sizes)
     own = min(most, max(open_cost, counted // tasks))
     share = max(total // tasks, counted // (tasks * _ROUNDS), open_cost)

@@ -16,6 +16,7 @@ from acidsql.bridge.jvm import (
     LogicalPlan,
     elements,
     expression_of,
+    java_type,
     jvm_class,
     scala_object,
     scala_seq,
@@ -128,6 +129,15 @@ class UnresolvedPlan:
             self.spark, "org.apache.spark.sql.classic.ColumnNodeToExpressionConverter"
         )
         return self._project(nodes.map(convert))
+
+    def described(self, fields: StructType, others: Sequence[str]) -> UnresolvedPlan:
+        """Project to the first columns, with the names and metadata of fields, and to others by
+        name.
+        """
+        plan = self.analyzed()
+        kinds = java_type(self.spark, fields)
+        made = jvm_planning(self.spark).projected(plan, kinds, "\0".join(others))
+        return UnresolvedPlan(self.spark, made)
 
     def union(self, others: Sequence[UnresolvedPlan]) -> UnresolvedPlan:
         """Append the rows of plans with the same columns (UNION ALL)."""

@@ -101,6 +101,7 @@ class StatementSnapshot:
     current: bridge.CurrentValues = field(init=False)
     versions: StatementVersions = field(init=False)
     changes: StatementChanges = field(init=False)
+    _in_time: bridge.Expression | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.current = bridge.CurrentValues(self.session.spark)
@@ -187,7 +188,11 @@ class StatementSnapshot:
 
     def _scan(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
         rows = self._rows(table, required)
-        return rows if self.expires is None else rows.where(not_expired(self.expires))
+        if self.expires is None:
+            return rows
+        if self._in_time is None:
+            self._in_time = bridge.constant_condition(self.session.spark, not_expired(self.expires))
+        return rows.filtered(self._in_time)
 
     def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.UnresolvedPlan:
         return self._scan_or_cached(table, ALL_ROWS)

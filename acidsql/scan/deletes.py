@@ -125,7 +125,7 @@ def find_deletes(
         return found
 
     wanted = delete_deltas(snapshot) if directories is None else directories
-    found = in_parallel(look, wanted)
+    found = in_parallel(look, wanted, mostly_cached=True)
     return Deletes(files=tuple(file for own in found for file in own))
 
 
@@ -160,4 +160,4 @@ def valid_keys(
         ordinals = pa.repeat(pa.scalar(file.ordinal, pa.int64()), seen.num_rows)
         return seen.drop_columns(DELETED_BY).append_column(_ORDINAL, ordinals)
 
-    return pa.concat_tables([_NO_KEYS, *in_parallel(read, deletes.files)])
+    return pa.concat_tables([_NO_KEYS, *in_parallel(read, deletes.files, mostly_cached=True)])

@@ -181,7 +181,7 @@ def check_files(
             row_names(tail, child(data.path, name))
             _check_events(session, listing, name, tail)
 
-    in_parallel(check, directories)
+    in_parallel(check, directories, mostly_cached=True)
 
 
 def _check_events(session: TailSource, listing: Listing, name: str, tail: OrcTail) -> None:

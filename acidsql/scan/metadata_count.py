@@ -49,7 +49,7 @@ def count_rows(
         listing = snapshot.listings.get(data.path)
         return [(data.ordinal, tail) for _, tail in file_tails(session, listing)]
 
-    found = [pair for own in in_parallel(look, directories) for pair in own]
+    found = [pair for own in in_parallel(look, directories, mostly_cached=True) for pair in own]
     if not all(_has_only_rows(tail) for _, tail in found):
         return None
     rows = sum(tail.rows for _, tail in found)
@@ -92,7 +92,9 @@ def has_rows_of_deletes(
         only_rows = filter(_has_only_rows, tails)
         return [part for tail in only_rows for part in dense_parts(data.ordinal, tail)]
 
-    dense = [part for own in in_parallel(look, inserts.directories) for part in own]
+    dense = [
+        part for own in in_parallel(look, inserts.directories, mostly_cached=True) for part in own
+    ]
     return are_of(_ranges(valid_keys(session, changed, deletes)), dense)
 
 
@@ -111,7 +113,7 @@ def rows_in_files(session: AcidSession, snapshot: TableSnapshot, inserts: Insert
         session.tails.tail(child(f.listing.path, f.name), f.listing.files[f.name]).rows
         for f in inserts.originals
     )
-    return sum(in_parallel(look, listings)) + sum(originals)
+    return sum(in_parallel(look, listings, mostly_cached=True)) + sum(originals)
 
 
 def find_occupied(

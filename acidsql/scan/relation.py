@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.format.selection import needs_row_filter
@@ -27,7 +27,6 @@ from acidsql.storage import relation
 from acidsql.storage.directory import child
 from acidsql.storage.relation import Reading
 from acidsql.storage.splits import DataFile, DeleteFile, FileKind, RowIds
-from acidsql.syntax.lexer import quote
 
 AS_THEY_ARE = Reading()
 
@@ -135,9 +134,7 @@ def projected(
     the table's, and to other columns by their names.
     """
     fields = [*schema_of(spark, table.columns).fields, *partition_schema(spark, table).fields]
-    columns = [F.col(quote(f.name)).alias(f.name, metadata=f.metadata) for f in fields]
-    columns += [F.col(quote(name)).alias(name) for name in (*virtual_columns(table), *others)]
-    return rows.project([bridge.named_columns(spark, columns)])
+    return rows.described(StructType(fields), (*virtual_columns(table), *others))
 
 
 def plain_files(snapshot: TableSnapshot, scanned: Sequence[bridge.ScanFile]) -> list[DataFile]:

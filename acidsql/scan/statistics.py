@@ -55,7 +55,7 @@ def statistics_of(
         _, first = next(tails, ("", None))
         return (0, 0) if first is None else (first.rows, first.file_length)
 
-    looked = list(in_parallel(look, directories[::step]))
+    looked = list(in_parallel(look, directories[::step], mostly_cached=True))
     rows, size = (sum(counts) for counts in zip(*looked, strict=True)) if looked else (0, 0)
     per_byte = rows / size if size else 0.0
     whole = sum(

@@ -125,7 +125,7 @@ def file_relation(
             partition_schema=_plain(partition_schema(spark, table)),
             partitions=values,
             metadata_columns=astuple(metadata_columns(table)),
-            planner=_planner(spark, files, keeps_deletes=keeps_deletes),
+            planner=_planner(files, keeps_deletes=keeps_deletes),
             counter=reading.counter,
             size=statistics[0],
             rows=statistics[1],
@@ -188,21 +188,17 @@ def _partition_texts(partitions: Sequence[Sequence[str]]) -> bytes:
     )
 
 
-def _planner(
-    spark: SparkSession, files: Sequence[DataFile], *, keeps_deletes: bool
-) -> bridge.Planner:
-    settings = bridge.split_settings(spark, [file.length for file in files])
+def _planner(files: Sequence[DataFile], *, keeps_deletes: bool) -> bridge.Planner:
     by_partition: Mapping[int, list[DataFile]] = defaultdict(list)
     for file in files:
         by_partition[file.ordinal].append(file)
 
-    def plan(kept: Sequence[int] | None) -> bytes:
+    def plan(settings: bridge.SplitSettings, kept: Sequence[int] | None) -> bytes:
         read = files if kept is None else [f for o in kept for f in by_partition.get(o, ())]
-        size = settings.share or split_size(
-            [file.length for file in read],
-            tasks=settings.tasks,
-            most=settings.most_bytes,
-            open_cost=settings.open_cost,
+        tasks, most, cost = settings.tasks, settings.most_bytes, settings.open_cost
+        lengths = [file.length for file in read]
+        size = bridge.share_of_task(lengths, tasks=tasks, most=most, open_cost=cost) or split_size(
+            lengths, tasks=tasks, most=most, open_cost=cost
         )
         return encode(plan_tasks(read, size, settings.open_cost), keeps_deletes=keeps_deletes)
 

@@ -222,7 +222,7 @@ def _read(world: World, session: AcidSession, databases: Iterable[str]) -> State
         for name in metastore.tables(database):
             table = metastore.table(database, name)
             tables[database, name] = rows_of(session, table, txns)
-            properties[database, name] = _shown(table)
+            properties[database, name] = shown(table)
     # After the catalog: reading it does what is left of committed loads.
     landing = world.root / "landing"
     landed = {path.name: path.read_text() for path in landing.iterdir()}
@@ -234,7 +234,8 @@ def _read(world: World, session: AcidSession, databases: Iterable[str]) -> State
     )
 
 
-def _shown(table: Table) -> dict[str, str]:
+def shown(table: Table) -> dict[str, str]:
+    """Return the properties of a table, and its columns if they are not only ``row``."""
     names = ", ".join(column.name for column in table.columns)
     return {**table.properties, **({} if names == "row" else {COLUMNS: names})}
 

@@ -174,12 +174,13 @@ final class AcidScan
   /**
    * Asks Python for the parts of files that are read.
    *
-   * <p>A request has the ordinals of the partitions that the predicates leave, separated by blanks,
-   * or is "all".
+   * <p>A request has the settings for the parts, see AcidTable, then the ordinals of the partitions
+   * that the predicates leave, or "all"; separated by blanks.
    */
   public InputPartition[] planInputPartitions() {
     try {
-      InputPartition[] found = Splits.decode(table.ask(keptPartitions()), table.partitions());
+      String request = table.splitSettings() + " " + keptPartitions();
+      InputPartition[] found = Splits.decode(table.ask(request), table.partitions());
       // Aggregates of no rows are a row, too.
       boolean isEmpty = found.length == 0 && aggregates != null;
       return isEmpty ? new InputPartition[] {new Splits.Task(new Splits.Part[0])} : found;

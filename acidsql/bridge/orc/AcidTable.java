@@ -7,11 +7,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.expressions.Cast;
@@ -23,6 +21,7 @@ import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SessionState$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StringType;
@@ -65,7 +64,6 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   final long bytes;
   final long rows;
   final String zone;
-  final int batchRows;
   final int deletedRows; // HIDDEN, SHOWN or ONLY
   final boolean isWhole; // whether all rows of the files count
   private Map analyzed; // null until Python was asked
@@ -73,7 +71,6 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   private final String key;
   private final StructType schema;
   private final MetadataColumn[] metadata;
-  private final Configuration conf;
   private final JavaSparkContext context;
   private Object[][] partitions;
   private Object[] initial; // by position, values of columns in files that lack them
@@ -85,22 +82,21 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
    * @param key equal for two tables only if they have the same rows
    * @param declared columns of the files, perhaps with CHAR and VARCHAR
    * @param partitionSchema columns of the partitions
-   * @param virtual names of the metadata columns, by their indexes
+   * @param virtual names of the metadata columns, by their indexes, with NUL between them
    * @param planner is given a request, see AcidScan, and returns what Splits decodes
    * @param zone time zone of the session
-   * @param numbers bytes and rows of the table; rows of a batch; what becomes of deleted rows; 1 if
-   *     all rows of the files count, so that their statistics are exact; separated by blanks
+   * @param numbers bytes and rows of the table; what becomes of deleted rows; 1 if all rows of the
+   *     files count, so that their statistics are exact; separated by blanks
    */
   public AcidTable(
       String name,
       String key,
       DataType declared,
       DataType partitionSchema,
-      List virtual,
+      String virtual,
       Function planner,
       String zone,
       String numbers,
-      Configuration conf,
       JavaSparkContext context) {
     this.name = name;
     this.key = key;
@@ -111,10 +107,8 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     String[] told = numbers.split(" ");
     this.bytes = Long.parseLong(told[0]);
     this.rows = Long.parseLong(told[1]);
-    this.batchRows = Integer.parseInt(told[2]);
-    this.deletedRows = Integer.parseInt(told[3]);
-    this.isWhole = told[4].equals("1");
-    this.conf = conf;
+    this.deletedRows = Integer.parseInt(told[2]);
+    this.isWhole = told[3].equals("1");
     this.context = context;
     StructType read = (StructType) CharVarcharUtils.replaceCharVarcharWithString(declared);
     StructField[] others = this.partitionSchema.fields();
@@ -130,8 +124,9 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
       DataTypes.IntegerType
     };
     this.metadata = new MetadataColumn[METADATA_COLUMNS];
+    String[] names = virtual.split("\0");
     for (int i = 0; i < METADATA_COLUMNS; i++) {
-      metadata[i] = new Virtual((String) virtual.get(i), types[i]);
+      metadata[i] = new Virtual(names[i], types[i]);
     }
     this.partitions = new Object[0][];
     this.initial = new Object[this.declared.length()];
@@ -237,8 +232,25 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     return ((Integer) found.get()).intValue();
   }
 
+  /** Returns the settings of the session that runs a query, for the files. */
   Broadcast newConfiguration() {
-    return context.broadcast(new SerializableConfiguration(conf));
+    return context.broadcast(
+        new SerializableConfiguration(
+            SessionState$.MODULE$.newHadoopConf(context.hadoopConfiguration(), SQLConf.get())));
+  }
+
+  /**
+   * Returns the number of tasks that run at once, the largest part of a file, and the bytes that
+   * opening a file counts as, by the settings of the session that runs a query.
+   */
+  String splitSettings() {
+    SQLConf settings = SQLConf.get();
+    Option wanted = settings.filesMinPartitionNum();
+    if (wanted.isEmpty()) {
+      wanted = (Option) settings.getConf(SQLConf.LEAF_NODE_DEFAULT_PARALLELISM());
+    }
+    Object tasks = wanted.isEmpty() ? Integer.valueOf(context.defaultParallelism()) : wanted.get();
+    return tasks + " " + settings.filesMaxPartitionBytes() + " " + settings.filesOpenCostInBytes();
   }
 
   public String name() {

@@ -3,6 +3,7 @@ package acidsql.orc;
 import java.io.Serializable;
 import java.util.Arrays;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -31,7 +32,7 @@ final class ReadPlan implements Serializable {
     this.deletedRows = table.deletedRows;
     this.predicates = predicates;
     this.zone = table.zone;
-    this.batchRows = table.batchRows;
+    this.batchRows = SQLConf.get().orcVectorizedReaderBatchSize();
     this.initial = table.initial();
     StructField[] fields = required.fields();
     positions = new int[fields.length];

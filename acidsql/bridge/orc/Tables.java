@@ -1,8 +1,6 @@
 package acidsql.orc;
 
-import java.util.List;
 import java.util.function.Function;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.types.DataType;
 
@@ -17,13 +15,12 @@ public final class Tables {
       String key,
       DataType declared,
       DataType partitionSchema,
-      List virtual,
+      String virtual,
       Function planner,
       String zone,
       String numbers,
-      Configuration conf,
       JavaSparkContext context) {
     return new AcidTable(
-        name, key, declared, partitionSchema, virtual, planner, zone, numbers, conf, context);
+        name, key, declared, partitionSchema, virtual, planner, zone, numbers, context);
   }
 }

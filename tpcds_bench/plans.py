@@ -1,0 +1,176 @@
+"""Suite ``plans``: the time to plan queries of TPC-DS, and short statements, beside flat ORC; and
+their calls from Python into the JVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from py4j.clientserver import ClientServerConnection
+
+from tpcds_bench import cases, product, queries
+from tpcds_bench.cases import Case, CaseResult
+from tpcds_bench.data import TABLES, duckdb_with
+from tpcds_bench.measure import Contender
+from tpcds_bench.report import Section
+from tpcds_bench.tables import databases, flat_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tpcds_bench.data import Dataset
+    from tpcds_bench.session import Stage
+
+QUERIES = (3, 4, 7, 11, 14, 23, 64)
+GOAL = 1.5
+_ROWS = 1_000
+_ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plans:
+    """Results of the suite.
+
+    Args:
+        cases: ratios.
+        calls: number of calls from Python into the JVM, by statement.
+    """
+
+    cases: tuple[CaseResult, ...]
+    calls: dict[str, int]
+
+
+def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> Plans:
+    """Load all tables of TPC-DS, and one of 1,000 rows, and measure.
+
+    Args:
+        stage: what the suite runs in.
+        rounds: rounds of each case after those that warm up.
+        only: parts of the names of cases; all cases are measured if there are none.
+    """
+    spark, data = stage.spark, stage.data
+    databases(spark, data, TABLES, acid=queries.ACID_DATABASE, flat=queries.FLAT_DATABASE)
+    queries.load_flat(spark)
+    queries.load_acid(spark, data, duckdb_with(data, TABLES))
+    product.execute(spark, f"CREATE TABLE few (id INT, v STRING, n INT) {_ACID}")
+    product.execute(
+        spark,
+        f"INSERT INTO few SELECT CAST(id AS INT), concat('v', id), 0 FROM range(0, {_ROWS}, 1, 1)",
+    )
+    flat_table(product.query(spark, "SELECT * FROM few"), f"{queries.FLAT_DATABASE}.few")
+    found = (
+        *(_planned(spark, number, data.queries[number]) for number in QUERIES),
+        _selected(spark),
+        _updated(spark),
+    )
+    measured = cases.measure(spark, found, rounds=rounds, only=only)
+    return Plans(cases=measured, calls=_calls(spark))
+
+
+def sections(data: Dataset, results: Plans) -> tuple[Section, ...]:
+    """Return the report on a run."""
+    text = (
+        "A query of TPC-DS is planned down to its physical plan, and not run; a tenth of the rows"
+        " of the ACID tables was updated. The other statements are run."
+    )
+    return (
+        *cases.sections(data, "Plans", text, results.cases),
+        Section(
+            title="Calls into the JVM",
+            text="From Python, by a warm session, for one statement.",
+            headers=("statement", "calls"),
+            rows=list(results.calls.items()),
+        ),
+    )
+
+
+def _planned(spark: SparkSession, number: int, text: str) -> Case:
+    return Case(
+        name=f"plan of query {number}",
+        goal=GOAL,
+        subject=_planning(spark, queries.ACID_DATABASE, lambda: product.query(spark, text)),
+        yardstick=_planning(spark, queries.FLAT_DATABASE, lambda: spark.sql(text)),
+        against="flat ORC",
+    )
+
+
+def _planning(spark: SparkSession, database: str, query: Callable[[], DataFrame]) -> Contender:
+    def plan(_: int) -> None:
+        query()._jdf.queryExecution().executedPlan()
+
+    return Contender(
+        prepare=lambda _: spark.catalog.setCurrentDatabase(database),
+        run=plan,
+    )
+
+
+def _selected(spark: SparkSession) -> Case:
+    text = "SELECT * FROM {}.few WHERE id = 7"
+    return cases.same_query(
+        spark,
+        "SELECT of a row of 1,000",
+        1.3,
+        text.format(queries.ACID_DATABASE),
+        text.format(queries.FLAT_DATABASE),
+    )
+
+
+def _updated(spark: SparkSession) -> Case:
+    table = f"{queries.ACID_DATABASE}.few"
+
+    def update(number: int) -> None:
+        product.execute(spark, f"UPDATE {table} SET n = n + 1 WHERE id = {number}")
+
+    def select(number: int) -> None:
+        product.query(spark, f"SELECT * FROM {table} WHERE id = {number}").collect()
+
+    return Case(
+        name="UPDATE of a row of 1,000",
+        goal=1.6,
+        subject=Contender(run=update),
+        yardstick=Contender(run=select),
+        against="its SELECT",
+    )
+
+
+def _calls(spark: SparkSession) -> dict[str, int]:
+    """Count the calls of one SELECT, UPDATE and MERGE, each after one like it."""
+    table = f"{queries.ACID_DATABASE}.few"
+    statements = {
+        "SELECT of a row": f"SELECT * FROM {table} WHERE id = {{}}",
+        "UPDATE of a row": f"UPDATE {table} SET n = n + 1 WHERE id = {{}}",
+        "MERGE of a row": (
+            f"MERGE INTO {table} AS t USING (SELECT {{}} AS id) AS s ON t.id = s.id"
+            " WHEN MATCHED THEN UPDATE SET n = 0"
+        ),
+    }
+    found = {}
+    for name, text in statements.items():
+        product.query(spark, text.format(500)).collect()
+        found[name] = _counted(partial(_run, spark, text.format(501)))
+    return found
+
+
+def _run(spark: SparkSession, text: str) -> None:
+    product.query(spark, text).collect()
+
+
+def _counted(action: Callable[[], None]) -> int:
+    send = ClientServerConnection.send_command
+    count = 0
+
+    def counting(connection: ClientServerConnection, command: str) -> str:
+        nonlocal count
+        count += 1
+        answer: str = send(connection, command)
+        return answer
+
+    with mock.patch.object(ClientServerConnection, "send_command", counting):
+        action()
+    return count
