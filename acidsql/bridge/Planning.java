@@ -151,7 +151,7 @@ public final class Planning {
   }
 
   /** Returns the attributes in values of assignments of a command that are not resolved. */
-  public List unresolvedValues(LogicalPlan command) {
+  public Seq unresolvedValues(LogicalPlan command) {
     List assignments = new ArrayList();
     collect(command.expressions(), Assignment.class, assignments);
     List found = new ArrayList();
@@ -159,7 +159,7 @@ public final class Planning {
       Expression value = ((Assignment) assignments.get(i)).value();
       collect(Trees.seq(value), UnresolvedAttribute.class, found);
     }
-    return found;
+    return Trees.scala(found);
   }
 
   /** Replaces attributes in values of assignments of a command by expressions. */

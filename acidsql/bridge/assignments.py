@@ -91,7 +91,7 @@ def _with_variables(
         None if there is no such name.
     """
     pairs = []
-    for attribute in list(jvm_planning(spark).unresolvedValues(plan)):
+    for attribute in elements(jvm_planning(spark).unresolvedValues(plan)):
         if name is None or quoted_name(elements(attribute.nameParts())) == name:
             pairs += [(attribute, value) for value in _variable(spark, attribute)]
     if not pairs:

@@ -27,6 +27,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_cache import cached_per_session
 from acidsql.bridge.plans import analyze, frame_of, logical_plan
 from acidsql.format.identifiers import folded
 
@@ -72,6 +73,7 @@ def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> Expression:
     return reduce(both, [c.expression for c in conjuncts])
 
 
+@cached_per_session(16)
 def constant_condition(spark: SparkSession, text: str) -> Expression:
     """Analyse a condition that names no column, for any number of plans."""
     query = session_state(spark).sqlParser().parsePlan(f"SELECT {text}")

@@ -101,7 +101,6 @@ class StatementSnapshot:
     current: bridge.CurrentValues = field(init=False)
     versions: StatementVersions = field(init=False)
     changes: StatementChanges = field(init=False)
-    _in_time: bridge.Expression | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.current = bridge.CurrentValues(self.session.spark)
@@ -190,9 +189,8 @@ class StatementSnapshot:
         rows = self._rows(table, required)
         if self.expires is None:
             return rows
-        if self._in_time is None:
-            self._in_time = bridge.constant_condition(self.session.spark, not_expired(self.expires))
-        return rows.filtered(self._in_time)
+        in_time = bridge.constant_condition(self.session.spark, not_expired(self.expires))
+        return rows.filtered(in_time)
 
     def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.UnresolvedPlan:
         return self._scan_or_cached(table, ALL_ROWS)
