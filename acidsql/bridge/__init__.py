@@ -38,6 +38,7 @@ from acidsql.bridge.conditions import (
     conjunct,
     constant_condition,
     delete_condition,
+    deletes_by_columns,
     matching_rows,
     split_and,
 )
@@ -348,6 +349,7 @@ __all__ = [
     "delete_if_empty",
     "delete_path",
     "delete_rows",
+    "deletes_by_columns",
     "dynamic_pruning",
     "execute_immediate",
     "executed_command",

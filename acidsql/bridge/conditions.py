@@ -5,11 +5,11 @@ them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
@@ -28,6 +28,7 @@ from acidsql.bridge.jvm import (
     simple_name,
 )
 from acidsql.bridge.jvm_cache import cached_per_session
+from acidsql.bridge.jvm_planning import rebound
 from acidsql.bridge.plans import analyze, frame_of, logical_plan
 from acidsql.format.identifiers import folded
 
@@ -99,24 +100,35 @@ def condition_of(
     return column(spark, whole.transform(scala_map(spark, places)))
 
 
-def delete_condition(
-    spark: SparkSession, plan: LogicalPlan, columns: Mapping[str, str]
-) -> Column | None:
-    """Return the condition of an analysed ``DeleteFromTable`` as one on other rows; None if it has
-    a subquery, or columns that these do not have.
+def deletes_by_columns(spark: SparkSession, plan: LogicalPlan, names: Container[str]) -> bool:
+    """Return whether the condition of an analysed ``DeleteFromTable`` has no subquery, and names
+    only columns of the table.
 
     Args:
-        spark: the session.
         plan: as ``analyze_delete`` returns it.
-        columns: SQL of the other rows' columns, by the folded names of the table's columns.
+        names: the folded names of the table's columns.
     """
     condition = plan.condition()
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
-    names = {str(a.name()): folded(str(a.name())) for a in elements(condition.references().toSeq())}
-    if subqueries.hasSubquery(condition) or not columns.keys() >= set(names.values()):
-        return None
-    values = {name: columns[key] for name, key in names.items()}
-    return condition_of(spark, [[conjunct(condition)]], values)
+    named = elements(condition.references().toSeq())
+    return not subqueries.hasSubquery(condition) and all(
+        folded(str(a.name())) in names for a in named
+    )
+
+
+def delete_condition(plan: LogicalPlan, rows: DataFrame) -> Column:
+    """Return the condition of a ``DeleteFromTable`` as one on other rows.
+
+    Args:
+        plan: one that ``deletes_by_columns``.
+        rows: with the names and types of the table's columns.
+    """
+    spark, condition = rows.sparkSession, plan.condition()
+    own = {folded(str(a.name())): a for a in elements(logical_plan(rows).output())}
+    named = elements(condition.references().toSeq())
+    places = [own[folded(str(a.name()))] for a in named]
+    bound = rebound(spark, condition, scala_seq(spark, named), scala_seq(spark, places))
+    return column(spark, bound)
 
 
 def conditions_text(conditions: Sequence[Sequence[Conjunct]]) -> str:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from pyspark.errors import ParseException, PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from acidsql import bridge
@@ -193,8 +193,15 @@ def _check(shape: WriteSchema, replacement: Replacement, old: Prepared, new: Pre
         AcidAnalysisError: UNSUPPORTED_FEATURE.REPLACE_WHERE; INVALID_NON_DETERMINISTIC_EXPRESSIONS,
             new rows that determine which ones they replace would be others when they are inserted.
     """
-    if replacement.checked:
-        _condition_on_new_rows(shape, old)
+    names = {folded(name) for name in [*shape.data.names, *shape.partitions.names]}
+    spark = shape.session.spark
+    if replacement.checked and not bridge.deletes_by_columns(spark, old.plan, names):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.REPLACE_WHERE",
+            f"the condition of REPLACE WHERE on {shape.table.full_name} must hold for the new rows "
+            "too, so it can have columns of theirs and no subqueries: use REPLACE ON, or DELETE "
+            "and INSERT INTO in a transaction",
+        )
     if replacement.by_merge and not bridge.has_same_values(new.plan):
         raise AcidAnalysisError(
             "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
@@ -238,26 +245,8 @@ def _meeting(shape: WriteSchema, rows: DataFrame, deletion: Prepared) -> DataFra
     """Return new rows such that reading one fails that the DELETE would not delete."""
     fails = F.raise_error(F.lit(_MISMATCH)).cast("boolean")
     named = bridge.renamed(rows, [*shape.data.names, *shape.partitions.names])
-    holds = _condition_on_new_rows(shape, deletion)
+    holds = bridge.delete_condition(deletion.plan, named)
     return named.where(F.when(holds, F.lit(True)).otherwise(fails))
-
-
-def _condition_on_new_rows(shape: WriteSchema, deletion: Prepared) -> Column:
-    """Return the condition of a DELETE as one on rows with the table's columns.
-
-    Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.REPLACE_WHERE.
-    """
-    names = {folded(name): quote(name) for name in [*shape.data.names, *shape.partitions.names]}
-    found = bridge.delete_condition(shape.session.spark, deletion.plan, names)
-    if found is None:
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.REPLACE_WHERE",
-            f"the condition of REPLACE WHERE on {shape.table.full_name} must hold for the new rows "
-            "too, so it can have columns of theirs and no subqueries: use REPLACE ON, or DELETE "
-            "and INSERT INTO in a transaction",
-        )
-    return found
 
 
 @contextmanager
