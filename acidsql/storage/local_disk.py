@@ -9,10 +9,17 @@ from pathlib import Path
 
 from acidsql.errors import FormatError
 
+_SCHEME = "file:"
+
+
+def is_local(path: str) -> bool:
+    """Return whether a path (``file:/…``) is on the local disk."""
+    return path.startswith(_SCHEME)
+
 
 def local_path(path: str) -> Path | None:
     """Return a path (``file:/…``) on the local disk, None if it is on another file system."""
-    return Path("/" + path[len("file:") :].lstrip("/")) if path.startswith("file:") else None
+    return Path("/" + path[len(_SCHEME) :].lstrip("/")) if is_local(path) else None
 
 
 def move(old: Path, new: Path) -> bool:

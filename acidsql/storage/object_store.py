@@ -18,7 +18,7 @@ from acidsql import bridge
 from acidsql.bridge import object_files
 from acidsql.format.paths import parent
 from acidsql.storage.directory import Listing, by_store, child, listing_of, listings_of, store_of
-from acidsql.storage.local_disk import local_path
+from acidsql.storage.local_disk import is_local
 from acidsql.storage.parallel import in_parallel
 
 # Hadoop's CommonPathCapabilities.
@@ -86,7 +86,7 @@ class ObjectStoreFiles:
 
     def is_object_store(self, path: str) -> bool:
         """Return whether a path is on a store whose files are written whole; each is asked once."""
-        if local_path(path) is not None:
+        if is_local(path):
             return False
         store = store_of(path)
         known = self._known.get(store)

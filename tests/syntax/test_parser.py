@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from acidsql.syntax import parse
-from acidsql.syntax.alter_statements import AddConstraint
 from acidsql.syntax.maintenance_statements import Compact
 from acidsql.syntax.nodes import PartitionSpec, Span
-from acidsql.syntax.show_statements import Explain
-from acidsql.syntax.statements import CreateTable, CreateView, Delete, Insert, Merge, Update
+from acidsql.syntax.statements import CreateTable, Delete, Insert
 
 CASES = Path(__file__).parents[1] / "cases" / "dml_cases.jsonl"
 
@@ -96,15 +94,20 @@ def test_deeply_nested_parentheses_need_no_recursion() -> None:
     assert statement.columns == Span(start=30, end=31 + 2 * depth)
 
 
+# Names of the classes of statements by their first words.
 KINDS = {
-    "ALTER": (AddConstraint, Compact),
-    "DELETE": (Delete,),
-    "EXPLAIN": (Explain,),
-    "INSERT": (Insert,),
-    "MERGE": (Merge,),
-    "UPDATE": (Update,),
-    "CREATE": (CreateView, type(None)),
-    "SET": (type(None),),
+    "ALTER": {"AddColumns", "AddConstraint", "AlterViewAs", "Compact", "CreateTag", "RenameColumn"},
+    "CACHE": {"CacheTable"},
+    "DELETE": {"Delete"},
+    "EXPLAIN": {"Explain"},
+    "INSERT": {"Insert"},
+    "MERGE": {"Merge"},
+    "OPTIMIZE": {"Optimize"},
+    "REPLACE": {"CreateTable"},
+    "RESTORE": {"Restore"},
+    "UPDATE": {"Update"},
+    "CREATE": {"CreateTable", "CreateView", "NoneType"},
+    "SET": {"NoneType"},
 }
 
 
@@ -118,7 +121,7 @@ def test_every_statement_of_the_dml_cases_is_recognised() -> None:
             code = re.sub(r"^(--.*\n|WITH .*?\)(?= [A-Z]+ )|\s)*", "", text)
             expected = KINDS[code.split()[0].upper()]
             if case["id"] == "delete-no-from":
-                expected = (type(None),)
-            if not isinstance(parse(text), expected):
+                expected = {"NoneType"}
+            if type(parse(text)).__name__ not in expected:
                 wrong.append(text)
     assert wrong == []
