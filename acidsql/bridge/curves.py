@@ -11,8 +11,7 @@ from pyspark.sql.types import IntegerType, LongType
 from acidsql.bridge.executor_classes import maker
 from acidsql.bridge.java_calls import TEXTS, array_value, static_call, texts
 from acidsql.bridge.jvm import Expression, JavaObject, column, expression_of, java_type
-
-_COLUMNS = 5  # that the Java method takes
+from acidsql.format.zorder import MOST_COLUMNS
 
 
 def range_id(
@@ -50,7 +49,8 @@ def hilbert_place(
         bits: of an id.
         table: steps of the curve (``format.zorder.hilbert_table``).
     """
-    numbers = [F.lit(len(ids)), F.lit(bits), *ids, *[F.lit(0)] * (_COLUMNS - len(ids))]
+    # The Java method has a parameter for each of the most columns.
+    numbers = [F.lit(len(ids)), F.lit(bits), *ids, *[F.lit(0)] * (MOST_COLUMNS - len(ids))]
     arguments = [_ints(spark, table), *(expression_of(spark, number) for number in numbers)]
     methods, kind = _curve(spark).methods(), java_type(spark, LongType())
     return column(spark, static_call(spark, methods, "place", kind, arguments, nullable=False))

@@ -19,7 +19,9 @@ _ROUNDS = 4
 
 
 def even_share(spark: SparkSession, sizes: Sequence[int]) -> int | None:
-    """Return ``share_of_task`` by the settings of a session."""
+    """Return ``share_of_task`` by the settings of a session, which are not looked up in vain."""
+    if _is_small(sizes):
+        return None
     settings = session_state(spark).conf()
     wanted = settings.filesMinPartitionNum()
     tasks = wanted.get() if wanted.isDefined() else default_parallelism(spark)
@@ -41,11 +43,18 @@ def share_of_task(sizes: Sequence[int], *, tasks: int, most: int, open_cost: int
         most: largest split in bytes that the session allows.
         open_cost: bytes that opening a file counts as.
 
+    Returns:
+        Bytes, or None if Spark's own number is close to it.
     """
-    total = sum(sizes)
-    if len(sizes) < 2 or total < limits().fair_share_bytes:
+    if _is_small(sizes):
         return None
+    total = sum(sizes)
     counted = total + open_cost * len(sizes)
     own = min(most, max(open_cost, counted // tasks))
     share = max(total // tasks, counted // (tasks * _ROUNDS), open_cost)
     return share if min(own, total) - share >= limits().fair_share_bytes else None
+
+
+def _is_small(sizes: Sequence[int]) -> bool:
+    """Return whether files are so few or small that no task can read far more than the others."""
+    return len(sizes) < 2 or sum(sizes) < limits().fair_share_bytes

@@ -37,6 +37,14 @@ from acidsql.bridge.row_level_checks import check_set, check_where
 from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.lexer import quote
 
+# Child of a statement that is the table which it changes.
+_TARGETS = {
+    "DeleteFromTable": "table",
+    "MergeIntoTable": "targetTable",
+    "UpdateTable": "table",
+}
+_SESSION_CATALOG = "spark_catalog"
+
 
 def analyze_update(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """Analyse an ``UpdateTable``; it gets one assignment per column of the table, in the table's
@@ -168,15 +176,6 @@ def _with_condition(spark: SparkSession, table: LogicalPlan, condition: Expressi
         parser = session_state(spark).sqlParser()
         condition = parser.parseExpression("CAST(NULL AS BOOLEAN)")
     return jvm_class(spark, "org.apache.spark.sql.catalyst.plans.logical.Filter")(condition, table)
-
-
-# Child of a statement that is the table which it changes.
-_TARGETS = {
-    "DeleteFromTable": "table",
-    "MergeIntoTable": "targetTable",
-    "UpdateTable": "table",
-}
-_SESSION_CATALOG = "spark_catalog"
 
 
 def qualify_target(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:

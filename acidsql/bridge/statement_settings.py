@@ -9,6 +9,11 @@ from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject, jvm_class, scala_object, session_state
 
+# The first is a setting of the session, and falls back to the other, one of the application.
+_SETTINGS = ("spark.sql.redaction.string.regex", "spark.redaction.string.regex")
+# Utils.REDACTION_REPLACEMENT_TEXT
+REDACTED = "*********(redacted)"
+
 _SQL_CONF = "org.apache.spark.sql.internal.SQLConf"
 
 
@@ -47,12 +52,6 @@ def _thread_settings(spark: SparkSession) -> JavaObject:
     method = owner.getClass().getDeclaredMethod("existingConf", no_types)
     method.setAccessible(True)
     return method.invoke(owner, no_values)
-
-
-# The first is a setting of the session, and falls back to the other, one of the application.
-_SETTINGS = ("spark.sql.redaction.string.regex", "spark.redaction.string.regex")
-# Utils.REDACTION_REPLACEMENT_TEXT
-REDACTED = "*********(redacted)"
 
 
 def redacted(spark: SparkSession, text: str) -> str:

@@ -9,13 +9,10 @@ from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.metastore.model import TxnType
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.session.acid_session import AcidSession
-from acidsql.session.leases import Lease
 from acidsql.session.metrics import Phase, phase
 from acidsql.session.metrics import current as current_recording
 from acidsql.storage.listings import Listings
 from acidsql.transactions.current import current_transaction
-
-_MICROSECONDS = 1_000_000
 
 
 def latest_snapshot(session: AcidSession) -> StatementSnapshot:
@@ -49,7 +46,7 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
                 session=session,
                 txns=several.txns,
                 listings=listings,
-                expires=_expiry(session, several.lease),
+                expires=session.leases.expiry(several.lease),
                 repeatable=True,
                 added={name: own.partitions for name, own in written},
                 uncommitted=several.uncommitted(),
@@ -70,19 +67,8 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
                     session=session,
                     txns=session.metastore.valid_txns(txn_id),
                     listings=listings,
-                    expires=_expiry(session, lease),
+                    expires=session.leases.expiry(lease),
                 )
                 yield recorded_reads(snapshot)
         finally:
             session.leases.end_statement(lease, kept=kept)
-
-
-def _expiry(session: AcidSession, lease: Lease) -> int:
-    """Return the microseconds since 1970 after which plans under a lease refuse to run.
-
-    They are a thousandth of the greatest age early at most, so that statements that follow each
-    other have the same condition, which is analysed once.
-    """
-    step = max(1, int(session.leases.max_age * _MICROSECONDS) // 1000)
-    end = int((lease.opened + session.leases.max_age) * _MICROSECONDS)
-    return end - end % step

@@ -28,6 +28,7 @@ from acidsql.session.heartbeat import Heartbeater
 logger = logging.getLogger(__name__)
 
 _MOST_DOUBLINGS = 4
+_MICROSECONDS = 1_000_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,6 +127,16 @@ class Leases:
         lease: Lease | None = getattr(self._local, "current", None)
         if lease is not None:
             lease.indexes.append(self._watch.reference(index))
+
+    def expiry(self, lease: Lease) -> int:
+        """Return the microseconds since 1970 after which plans under a lease refuse to run.
+
+        They are a thousandth of the greatest age early at most, so that statements that follow each
+        other have the same condition, which is analysed once.
+        """
+        step = max(1, int(self.max_age * _MICROSECONDS) // 1000)
+        end = int((lease.opened + self.max_age) * _MICROSECONDS)
+        return end - end % step
 
     def prune(self, *, collect: bool = False) -> None:
         """End the leases under which no plan can read any more, and those that are too old.
