@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from tpcds_bench.session import Stage
 
 _DATABASE = "planning"
+# Statements of one partition.
+_ONE = {
+    "SELECT of one": "SELECT * FROM {}_partitions WHERE p = 7",
+    "UPDATE of one": "UPDATE {}_partitions SET id = id + 1 WHERE p = 7",
+    "INSERT into one": "INSERT INTO {}_partitions VALUES (7, 7)",
+}
 # Queries whose partitions are known by more than constants.
 _CHOSEN = {
     "ten chosen by a join": "SELECT count(*), max(id) FROM {0} JOIN days USING (p) WHERE month = 3",
@@ -57,7 +63,8 @@ def run(
         product.execute(spark, f"CREATE TABLE {name}_deltas (id BIGINT, v STRING) {_ACID}")
         for i in tqdm(range(number), desc=f"{number} deltas", unit="insert"):
             product.execute(spark, f"INSERT INTO {name}_deltas VALUES ({i}, 'v{i}')")
-    for name, number in (("many", partitions), ("some", partitions // 10)):
+    sizes = {"many": partitions, "some": partitions // 10, "few": partitions // 100}
+    for name, number in sizes.items():
         product.execute(
             spark, f"CREATE TABLE {name}_partitions (id BIGINT) PARTITIONED BY (p INT) {_ACID}"
         )
@@ -78,12 +85,16 @@ def run(
         )
         product.execute(spark, f"DELETE FROM {name}_changed WHERE id % 2 = 1")
     _make_star(spark, partitions // 10)
-    found = (
+    every_case = (
         _case(spark, f"{deltas} deltas", "EXPLAIN SELECT * FROM {}_deltas WHERE id = 7"),
         _case(
             spark,
             f"{partitions} partitions, ten of them meant",
             "EXPLAIN SELECT * FROM {}_partitions WHERE p BETWEEN 7 AND 16",
+        ),
+        *(
+            _one_partition(spark, f"{partitions} partitions, {name}", text)
+            for name, text in _ONE.items()
         ),
         _case(spark, f"{partitions} partitions, all meant", "EXPLAIN SELECT * FROM {}_partitions"),
         _case(
@@ -102,7 +113,7 @@ def run(
         ),
         _maintaining(spark, partitions),
     )
-    return cases.measure(spark, found, rounds=rounds, only=only)
+    return cases.measure(spark, every_case, rounds=rounds, only=only)
 
 
 def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
@@ -126,6 +137,21 @@ def _case(spark: SparkSession, name: str, text: str) -> Case:
         subject=telling("many"),
         yardstick=telling("some"),
         against="a tenth of them",
+    )
+
+
+def _one_partition(spark: SparkSession, name: str, text: str) -> Case:
+    """Return the case of a statement of one of many partitions, which is executed."""
+
+    def executing(table: str) -> Contender:
+        return Contender(run=lambda _: product.query(spark, text.format(table)).collect())
+
+    return Case(
+        name=name,
+        goal=2.0,
+        subject=executing("many"),
+        yardstick=executing("few"),
+        against="a hundredth of them",
     )
 
 

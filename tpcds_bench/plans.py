@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 QUERIES = (3, 4, 7, 11, 14, 23, 64)
 GOAL = 1.5
 _ROWS = 1_000
+_COLUMNS = 1_000
 _ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
@@ -64,12 +65,18 @@ def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> Plans:
         f"INSERT INTO few SELECT CAST(id AS INT), concat('v', id), 0 FROM range(0, {_ROWS}, 1, 1)",
     )
     flat_table(product.query(spark, "SELECT * FROM few"), f"{queries.FLAT_DATABASE}.few")
-    found = (
+    columns = ", ".join(f"id + {i} AS c{i}" for i in range(_COLUMNS))
+    types = ", ".join(f"c{i} BIGINT" for i in range(_COLUMNS))
+    product.execute(spark, f"CREATE TABLE wide ({types}) {_ACID}")
+    product.execute(spark, f"INSERT INTO wide SELECT {columns} FROM range(10)")
+    flat_table(product.query(spark, "SELECT * FROM wide"), f"{queries.FLAT_DATABASE}.wide")
+    every_case = (
         *(_planned(spark, number, data.queries[number]) for number in QUERIES),
+        _planned_wide(spark),
         _selected(spark),
         _updated(spark),
     )
-    measured = cases.measure(spark, found, rounds=rounds, only=only)
+    measured = cases.measure(spark, every_case, rounds=rounds, only=only)
     return Plans(cases=measured, calls=_calls(spark))
 
 
@@ -94,6 +101,17 @@ def _planned(spark: SparkSession, number: int, text: str) -> Case:
     return Case(
         name=f"plan of query {number}",
         goal=GOAL,
+        subject=_planning(spark, queries.ACID_DATABASE, lambda: product.query(spark, text)),
+        yardstick=_planning(spark, queries.FLAT_DATABASE, lambda: spark.sql(text)),
+        against="flat ORC",
+    )
+
+
+def _planned_wide(spark: SparkSession) -> Case:
+    text = "SELECT * FROM wide WHERE c7 = 7"
+    return Case(
+        name=f"plan of a SELECT of {_COLUMNS:,} columns",
+        goal=2.0,
         subject=_planning(spark, queries.ACID_DATABASE, lambda: product.query(spark, text)),
         yardstick=_planning(spark, queries.FLAT_DATABASE, lambda: spark.sql(text)),
         against="flat ORC",
@@ -150,11 +168,11 @@ def _calls(spark: SparkSession) -> dict[str, int]:
             " WHEN MATCHED THEN UPDATE SET n = 0"
         ),
     }
-    found = {}
+    calls = {}
     for name, text in statements.items():
         product.query(spark, text.format(500)).collect()
-        found[name] = _counted(partial(_run, spark, text.format(501)))
-    return found
+        calls[name] = _counted(partial(_run, spark, text.format(501)))
+    return calls
 
 
 def _run(spark: SparkSession, text: str) -> None:

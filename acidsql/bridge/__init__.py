@@ -1,9 +1,9 @@
 """Every call into the JVM that is not part of PySpark's public API.
 
-``spark_versions`` has the differences between releases. Code outside this package hands Java
-objects on and calls none of their methods. A Scala ``Map`` serves as the partial function of plan
-transformations, so that they need no callback from the JVM into Python. Only the servers make
-such calls. Code that has to walk over a plan is Java (``java_sources``), so that it takes one call.
+``spark_versions`` contains the differences between releases. Code outside this package can pass
+Java objects on, but does not call their methods. Plan transformations take a Scala ``Map`` as
+their partial function, so they need no callback from the JVM into Python. Only the servers use
+callbacks. Code that walks over a plan is written in Java (``java_sources``), so one call suffices.
 """
 
 from py4j.protocol import Py4JError as GatewayError
@@ -33,6 +33,7 @@ from acidsql.bridge.column_defaults import check_default
 from acidsql.bridge.commands import commands, written_by
 from acidsql.bridge.conditions import (
     Conjunct,
+    comparisons,
     condition_of,
     conditions_text,
     conjunct,
@@ -335,6 +336,7 @@ __all__ = [
     "column_sql",
     "commands",
     "compared_column",
+    "comparisons",
     "compute_values",
     "computed_once",
     "condition_of",

@@ -1,18 +1,18 @@
-"""Conditions on the columns of a table, as Catalyst expressions, and the partitions that meet
-them.
-"""
+"""Conditions on a table's columns as Catalyst expressions, and the partitions that meet them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
+from acidsql.bridge.java_sources import only_object
 from acidsql.bridge.jvm import (
     CATALYST,
     Expression,
@@ -41,7 +41,7 @@ class Conjunct:
 
     Attributes:
         expression: Catalyst expression of type BOOLEAN.
-        columns: SQL types of the columns in the expression, by their names.
+        columns: SQL types of the columns in the expression, by column name.
     """
 
     expression: Expression
@@ -64,19 +64,19 @@ def conjunct(expression: Expression) -> Conjunct:
 
 
 def attributes_in(expression: Expression) -> dict[str, Expression]:
-    """Return the attributes in an expression by their names."""
+    """Return the attributes in an expression by name."""
     return {str(a.name()): a for a in elements(expression.references().toSeq())}
 
 
 def all_of(spark: SparkSession, conjuncts: Sequence[Conjunct]) -> Expression:
-    """Combine conditions, at least one, by AND."""
+    """Combine one or more conditions by AND."""
     both = jvm_class(spark, f"{CATALYST}.expressions.And")
     return reduce(both, [c.expression for c in conjuncts])
 
 
 @cached_per_session(16)
 def constant_condition(spark: SparkSession, text: str) -> Expression:
-    """Analyse a condition that names no column, for any number of plans."""
+    """Analyse a condition without columns; any number of plans can use the result."""
     query = session_state(spark).sqlParser().parsePlan(f"SELECT {text}")
     (shown,) = elements(analyze(spark, query).projectList())
     return shown.child()
@@ -90,7 +90,7 @@ def condition_of(
     Args:
         spark: the session.
         conditions: alternatives (OR), each a list of conjuncts (AND).
-        values: SQL that replaces each column, by its name in the conditions.
+        values: SQL that replaces each column, by column name.
     """
     parser = session_state(spark).sqlParser()
     either = jvm_class(spark, f"{CATALYST}.expressions.Or")
@@ -101,11 +101,13 @@ def condition_of(
 
 
 def deletes_by_columns(spark: SparkSession, plan: LogicalPlan, names: Container[str]) -> bool:
-    """Return whether the condition of an analysed ``DeleteFromTable`` has no subquery, and names
-    only columns of the table.
+    """Return whether a ``DeleteFromTable`` has a condition on columns of the table only.
+
+    The condition must not have a subquery.
 
     Args:
-        plan: as ``analyze_delete`` returns it.
+        spark: the session.
+        plan: result of ``analyze_delete``.
         names: the folded names of the table's columns.
     """
     condition = plan.condition()
@@ -117,30 +119,51 @@ def deletes_by_columns(spark: SparkSession, plan: LogicalPlan, names: Container[
 
 
 def delete_condition(plan: LogicalPlan, rows: DataFrame) -> Column:
-    """Return the condition of a ``DeleteFromTable`` as one on other rows.
+    """Apply the condition of a ``DeleteFromTable`` to other rows.
 
     Args:
-        plan: one that ``deletes_by_columns``.
-        rows: with the names and types of the table's columns.
+        plan: a plan for which ``deletes_by_columns`` returns True.
+        rows: rows with the names and types of the table's columns.
     """
     spark, condition = rows.sparkSession, plan.condition()
-    own = {folded(str(a.name())): a for a in elements(logical_plan(rows).output())}
+    by_name = {folded(str(a.name())): a for a in elements(logical_plan(rows).output())}
     named = elements(condition.references().toSeq())
-    places = [own[folded(str(a.name()))] for a in named]
+    places = [by_name[folded(str(a.name()))] for a in named]
     bound = rebound(spark, condition, scala_seq(spark, named), scala_seq(spark, places))
     return column(spark, bound)
 
 
 def conditions_text(conditions: Sequence[Sequence[Conjunct]]) -> str:
-    """Return conditions as SQL for people to read.
+    """Return conditions as readable SQL.
 
     Args:
-        conditions: alternatives (OR), each the conjuncts (AND).
+        conditions: alternatives (OR), each a list of conjuncts (AND).
     """
     alternatives = [" AND ".join(str(c.expression.sql()) for c in one) for one in conditions]
     if len(alternatives) == 1:
         return alternatives[0]
     return " OR ".join(f"({one})" for one in dict.fromkeys(alternatives))
+
+
+def comparisons(
+    spark: SparkSession, conjuncts: Sequence[Conjunct]
+) -> list[tuple[str, str, tuple[int | str | date, ...]]]:
+    """Return those conditions that compare a column with constants.
+
+    Returns:
+        The column's name, the operator and the constants of each. Several constants are
+        alternatives of ``=``.
+    """
+    finder = only_object(spark, "Comparisons.java", "Comparisons")
+    listed = json.loads(finder.among([c.expression for c in conjuncts]))
+    return [
+        (column, operator, tuple(map(_constant, constants)))
+        for column, operator, constants in listed
+    ]
+
+
+def _constant(value: int | str | dict[str, str]) -> int | str | date:
+    return date.fromisoformat(value["date"]) if isinstance(value, dict) else value
 
 
 def matching_rows(
@@ -149,13 +172,16 @@ def matching_rows(
     schema: StructType,
     values: Sequence[Sequence[str | None]],
 ) -> list[int]:
-    """Return the positions of the partitions that meet all conditions, by a small query on the
-    driver.
+    """Return the positions of the partitions that meet all conditions.
+
+    A small query on the driver evaluates the conditions.
 
     Args:
+        spark: the session.
         conjuncts: conditions on partition columns, at least one.
-        schema: of the partition columns.
-        values: of each partition, the values of all partition columns as text; cast by the query.
+        schema: schema of the partition columns.
+        values: for each partition, the values of all partition columns as text. The query casts
+            them.
     """
     texts = StructType([StructField(f"v{i}", StringType()) for i in range(len(schema.fields))])
     rows = [dict(zip(texts.names, row, strict=True)) for row in values]

@@ -1,5 +1,6 @@
-"""Text of the section ``== ACID ==`` of EXPLAIN: what a statement reads of its ACID tables and why,
-and what it would write.
+"""Text of EXPLAIN's section ``== ACID ==``: a statement's reads and planned writes of ACID tables.
+
+It also gives the reasons why directories and partitions are read or skipped.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ class PlannedWrite:
     """Planned write of a statement into one table.
 
     Attributes:
-        operation: the statement's name, as ``UPDATE``.
-        intent: by which it would lock the table.
+        operation: name of the statement, such as ``UPDATE``.
+        intent: intent with which the statement would lock the table.
         targets: rows and delete events, by statement id.
-        writer: who would write them, in words.
+        writer: description of the writer: the driver or a Spark job.
         notes: further sentences.
     """
 
@@ -54,7 +55,10 @@ def acid_section(
     """Return the section for the scans and writes of a statement.
 
     Args:
-        whole: list all directories and show conditions to their end.
+        session: the session.
+        scans: the scans.
+        writes: the planned writes.
+        whole: whether to list all directories, and to show conditions in full.
     """
     most = None if whole else limits().explained_directories
     lines = ["== ACID =="]
@@ -72,9 +76,9 @@ def _scan_lines(session: AcidSession, scan: ScanRecord, most: int | None) -> Ite
     when = ", run while the statement is planned" if scan.for_pruning else ""
     yield f"Scan {snapshot.table.full_name}{when}"
     if snapshot.version is not None:
-        found = snapshot.version.version
-        committed = "" if found.committed is None else f", committed {_time(found.committed)}"
-        yield f"  Version: {found.write_id}{committed}"
+        version = snapshot.version.version
+        committed = "" if version.committed is None else f", committed {_time(version.committed)}"
+        yield f"  Version: {version.write_id}{committed}"
     txns, write_ids = snapshot.txns, snapshot.write_ids
     yield (
         f"  Snapshot: transactions up to {txns.high_water_mark}{_but(txns.open, txns.aborted)}; "
@@ -100,7 +104,7 @@ def _but(open_ids: Collection[int], aborted_ids: Collection[int]) -> str:
 
 
 def id_ranges(ids: Collection[int], most: int = 10) -> str:
-    """Return ids in words: ranges, and how many there are if these are too many.
+    """Return ids as ranges; after ``most`` ranges, return the number of ids.
 
     >>> id_ranges({3, 4, 5, 9})
     '3-5 9'
@@ -127,7 +131,7 @@ def _partitions(scan: ScanRecord, most: int | None) -> str:
     if required.of_partitions is None:
         return f"all {kept}{known}"
     by = _shortened(bridge.conditions_text(required.partition_conditions), most)
-    return f"{kept} of {required.of_partitions}, by {by}{known}"
+    return f"{kept} of {required.of_partitions()}, by {by}{known}"
 
 
 def _directory_lines(snapshot: TableSnapshot, most: int | None) -> Iterator[str]:
@@ -155,7 +159,7 @@ def _directory_lines(snapshot: TableSnapshot, most: int | None) -> Iterator[str]
 
 
 def _read(snapshot: TableSnapshot, partition: PartitionSnapshot) -> Iterator[tuple[str, str]]:
-    """Yield the directories that are read of a partition, each with its files in words."""
+    """Yield the directories that are read in a partition, each with a description of its files."""
     for directory in partition.state.directories:
         yield directory.name, _files(snapshot, snapshot.listings.get(partition.path(directory)))
     if partition.state.originals:
@@ -164,14 +168,14 @@ def _read(snapshot: TableSnapshot, partition: PartitionSnapshot) -> Iterator[tup
 
 def _files(snapshot: TableSnapshot, listing: Listing) -> str:
     names = bucket_files(listing)
-    if snapshot.table.insert_only or not names:  # files without row ids, as LOAD DATA puts there
+    if snapshot.table.insert_only or not names:  # files without row ids, such as from LOAD DATA
         names = [name for name in listing.files if not is_hidden(name)]
     size = sum(listing.files[name].size for name in names)
     return f"{_number(len(names), 'file')}, {_size(size)}"
 
 
 def _within(snapshot: TableSnapshot, partition: PartitionSnapshot) -> str:
-    """Return the name of a partition as the beginning of a path; '' for a table without any."""
+    """Return the name of a partition as a path prefix; '' for a table without partitions."""
     table = snapshot.table
     return f"{table.partition_name(partition.values)}/" if table.partition_columns else ""
 
@@ -257,7 +261,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _size(size: int) -> str:
-    """Return a number of bytes in words.
+    """Return a number of bytes with a unit.
 
     >>> [_size(n) for n in (0, 1023, 1536, 5 * 2**30)]
     ['0 B', '1023 B', '1.5 KiB', '5.0 GiB']

@@ -1,16 +1,20 @@
-"""Pruning: the partitions and rows that a statement requires, found before any is fetched or
-listed.
+"""Pruning: the partitions and rows that a statement requires.
+
+acidsql finds them before it fetches or lists any partition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
+from acidsql.metastore.partition_filter import MOST_VALUES, Comparison, PartitionFilter
 from acidsql.planning.change_request import pushable
 from acidsql.planning.generated_partitions import with_generated_conditions
 from acidsql.planning.placeholder_relations import Occurrence
@@ -20,6 +24,16 @@ from acidsql.scan.required_rows import ALL_ROWS, RequiredRows
 from acidsql.schema.columns import partition_schema
 from acidsql.session.acid_session import AcidSession
 
+# Types of partition columns that a metastore can compare, and the types of their constants.
+_COMPARED: Mapping[str, type] = {
+    "tinyint": int,
+    "smallint": int,
+    "int": int,
+    "bigint": int,
+    "date": date,
+    "string": str,
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownPartitions:
@@ -27,22 +41,30 @@ class KnownPartitions:
 
     Attributes:
         session: the session.
-        added: those that the metastore may not know yet, by a table's full name.
+        added: values that the metastore may not know yet, by a table's full name.
     """
 
     session: AcidSession
     added: Mapping[str, Collection[tuple[str, ...]]]
-    _fetched: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    _fetched: dict[tuple[str, PartitionFilter], tuple[tuple[str, ...], ...]] = field(
+        default_factory=dict
+    )
 
-    def of(self, table: Table) -> tuple[tuple[str, ...], ...]:
-        """Return the values of all partitions of a table, sorted."""
-        name = table.full_name
-        if name not in self._fetched:
-            found = self.session.metastore.partition_values(table.database, table.name)
-            if self.added.get(name):
-                found = tuple(sorted({*found, *self.added[name]}))
-            self._fetched[name] = found
-        return self._fetched[name]
+    def of(self, table: Table, accepted: PartitionFilter = ()) -> tuple[tuple[str, ...], ...]:
+        """Return the sorted values of a table's partitions that meet a filter, and possibly of
+        others.
+        """
+        key = table.full_name, accepted
+        if key not in self._fetched:
+            values = self.session.metastore.partition_values(table.database, table.name, accepted)
+            if self.added.get(table.full_name):
+                values = tuple(sorted({*values, *self.added[table.full_name]}))
+            self._fetched[key] = values
+        return self._fetched[key]
+
+    def count(self, table: Table) -> int:
+        """Return the number of a table's partitions."""
+        return len(self.of(table))
 
 
 def find_required_rows(
@@ -69,7 +91,7 @@ def find_required_rows(
     """
     known = KnownPartitions(session=session, added=added)
     plan_requires = required_of_placeholders(session.spark, plan, current)
-    found = {
+    required_rows = {
         occurrence: RequiredRows(count_only=True)
         for occurrence in plan_requires.count_only
         if not tables[occurrence].insert_only
@@ -79,25 +101,27 @@ def find_required_rows(
         given = pushable(table, [copy.conjuncts for copy in copies])
         conjuncts = with_generated_conditions(session, table, given)
         required = RequiredRows(conditions=_row_conditions(table, conjuncts))
-        found[occurrence] = _pruned(session, table, required, conjuncts, known)
+        required_rows[occurrence] = _pruned(session, table, required, conjuncts, known)
     for occurrence in plan_requires.distinct_partitions_only:
         if not tables[occurrence].insert_only:
-            required = found.get(occurrence, ALL_ROWS)
-            found[occurrence] = replace(required, distinct_partitions_only=True)
+            required = required_rows.get(occurrence, ALL_ROWS)
+            required_rows[occurrence] = replace(required, distinct_partitions_only=True)
     for occurrence, columns in plan_requires.columns.items():
-        found[occurrence] = replace(found.get(occurrence, ALL_ROWS), columns=columns)
+        required_rows[occurrence] = replace(
+            required_rows.get(occurrence, ALL_ROWS), columns=columns
+        )
 
     def scan_placeholder(occurrence: Occurrence) -> bridge.UnresolvedPlan | None:
-        return scan(tables[occurrence], found.get(occurrence, ALL_ROWS))
+        return scan(tables[occurrence], required_rows.get(occurrence, ALL_ROWS))
 
     for occurrence, copies in plan_requires.copies.items():
-        table, required = tables[occurrence], found[occurrence]
-        has_few = (
+        table, required = tables[occurrence], required_rows[occurrence]
+        is_pruned_enough = (
             required.partitions is not None
             and len(required.partitions) < limits().pruning_partitions
         )
         is_paired = table.changes is not None and bool(table.changes.keys)
-        if has_few or is_paired or not any(copy.lookups for copy in copies):
+        if is_pruned_enough or is_paired or not any(copy.lookups for copy in copies):
             continue
         conjuncts = []
         for copy in copies:
@@ -105,14 +129,14 @@ def find_required_rows(
                 looked_up = [evaluate(session.spark, one, scan_placeholder) for one in copy.lookups]
             conjuncts.append((*copy.conjuncts, *filter(None, looked_up)))
         conjuncts = with_generated_conditions(session, table, conjuncts)
-        found[occurrence] = _pruned(session, table, required, conjuncts, known)
-    return found
+        required_rows[occurrence] = _pruned(session, table, required, conjuncts, known)
+    return required_rows
 
 
 def _row_conditions(
     table: Table, copies: Sequence[Sequence[bridge.Conjunct]]
 ) -> tuple[tuple[bridge.Conjunct, ...], ...]:
-    """Return the conjuncts of each copy on stored columns; () if a copy has none."""
+    """Return the conjuncts of each copy on stored columns; () if a copy lacks such conjuncts."""
     stored = {c.name for c in table.columns}
     conditions = tuple(tuple(c for c in copy if c.columns.keys() <= stored) for copy in copies)
     return conditions if all(conditions) and not table.insert_only else ()
@@ -125,8 +149,9 @@ def _pruned(
     copies: Sequence[Sequence[bridge.Conjunct]],
     known: KnownPartitions,
 ) -> RequiredRows:
-    """Return required rows in the partitions that meet the conjuncts of at least one copy; in all
-    if a copy has no conjunct on partition columns.
+    """Restrict required rows to the partitions that meet the conjuncts of at least one copy.
+
+    If a copy has no conjunct on partition columns, all partitions are required.
 
     Args:
         known: values of all partitions.
@@ -135,7 +160,7 @@ def _pruned(
     about_partitions = tuple(tuple(c for c in copy if c.columns.keys() <= names) for copy in copies)
     if not all(about_partitions):
         return replace(required, partitions=None)
-    values = known.of(table)
+    values = known.of(table, _partition_filter(session, table, about_partitions))
     texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
     schema = partition_schema(session.spark, table)
     chosen = {
@@ -145,5 +170,25 @@ def _pruned(
         required,
         partitions=frozenset(values[i] for i in chosen),
         partition_conditions=about_partitions,
-        of_partitions=len(values),
+        of_partitions=partial(known.count, table),
     )
+
+
+def _partition_filter(
+    session: AcidSession, table: Table, alternatives: Sequence[Sequence[bridge.Conjunct]]
+) -> PartitionFilter:
+    """Return what a metastore can evaluate of the conditions on partition columns."""
+    return tuple(tuple(_comparisons(session, table, conjuncts)) for conjuncts in alternatives)
+
+
+def _comparisons(
+    session: AcidSession, table: Table, conjuncts: Sequence[bridge.Conjunct]
+) -> Iterator[Comparison]:
+    ordinals = {c.name: i for i, c in enumerate(table.partition_columns)}
+    for name, operator, constants in bridge.comparisons(session.spark, conjuncts):
+        column = table.partition_columns[ordinals[name]] if name in ordinals else None
+        if column is None or not 0 < len(constants) <= MOST_VALUES:
+            continue
+        kind = _COMPARED.get(column.type)
+        if kind is not None and all(type(constant) is kind for constant in constants):
+            yield Comparison(ordinal=ordinals[name], operator=operator, values=constants)

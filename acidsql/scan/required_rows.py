@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from acidsql import bridge
@@ -16,21 +17,21 @@ class RequiredRows:
 
     Attributes:
         partitions: values of the required partitions, None for all.
-        partition_conditions: the conditions that chose them, in the form of ``conditions``; empty
-            for all.
-        of_partitions: number of partitions among which they were chosen, None for all.
+        partition_conditions: conditions that selected these partitions, in the form of
+            ``conditions``; empty for all.
+        of_partitions: counts the partitions before this selection, for EXPLAIN; None for all.
         conditions: alternatives (OR), each the conjuncts (AND) that required rows meet; empty for
             all rows.
-        count_only: the number of rows is required, and none of their values.
-        distinct_partitions_only: only the partition columns are required, and each combination of
-            their values once.
-        columns: names of the columns that are required, in lower case, None if that is not known.
-            A scan has all columns all the same; Spark reads those that are used.
+        count_only: whether only the number of rows is required, and no values.
+        distinct_partitions_only: whether only the partition columns are required, and each
+            combination of their values once.
+        columns: names of the required columns in lower case, None if these are not known. A scan
+            still has all columns; Spark reads only the used columns.
     """
 
     partitions: PartitionSet | None = None
     partition_conditions: tuple[tuple[bridge.Conjunct, ...], ...] = field(default=(), compare=False)
-    of_partitions: int | None = field(default=None, compare=False)
+    of_partitions: Callable[[], int] | None = field(default=None, compare=False)
     conditions: tuple[tuple[bridge.Conjunct, ...], ...] = ()
     count_only: bool = False
     distinct_partitions_only: bool = False

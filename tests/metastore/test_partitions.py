@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.metastore.changes import RecordWrites
-from acidsql.metastore.model import Partition, Table
+from acidsql.metastore.model import Column, Partition, Table
+from acidsql.metastore.partition_filter import Comparison
 from acidsql.metastore.protocol import Metastore
 
 
@@ -56,6 +58,47 @@ def test_only_the_partitions_asked_for(
     wanted = [spain.values, ("Malta", "2001")]
     assert metastore.partitions("default", "employee", wanted) == (spain,)
     assert metastore.partitions("default", "employee", []) == ()
+
+
+def test_values_of_partitions_that_meet_a_filter(metastore: Metastore, employee: Table) -> None:
+    metastore.create_table(employee)
+    texts = [("de", "2024"), ("de", "2025"), ("fr", "2024"), ('o\'k "x"', "7"), ("it", "-3")]
+    metastore.add_partitions(
+        "default",
+        "employee",
+        [Partition(values=v, location=f"{employee.location}/{i}") for i, v in enumerate(texts)],
+    )
+
+    def values_of(*alternatives: tuple[Comparison, ...]) -> set[tuple[str, ...]]:
+        return set(metastore.partition_values("default", "employee", alternatives))
+
+    def equal(ordinal: int, *values: int | str) -> Comparison:
+        return Comparison(ordinal=ordinal, operator="=", values=values)
+
+    assert values_of((equal(0, "de"),)) == {("de", "2024"), ("de", "2025")}
+    assert values_of((equal(0, "de", "it"), equal(1, 2024))) == {("de", "2024")}
+    assert values_of((equal(0, "it"),), (equal(1, 7),)) == {("it", "-3"), ('o\'k "x"', "7")}
+    assert values_of((equal(0, "DE"),)) <= {("de", "2024"), ("de", "2025")}  # by the database
+    assert ('o\'k "x"', "7") in values_of((equal(0, 'o\'k "x"'),))
+    later = Comparison(ordinal=1, operator=">", values=(2024,))
+    assert values_of((later, equal(0, "de"))) >= {("de", "2025")}
+    assert values_of((later,)) >= {("de", "2025")}
+
+
+def test_numbers_of_partitions_that_meet_a_filter(metastore: Metastore, employee: Table) -> None:
+    columns = (Column(name="year", type="int"), Column(name="day", type="date"))
+    metastore.create_table(replace(employee, partition_columns=columns))
+    texts = [("2024", "2024-01-31"), ("2025", "2025-01-31"), ("-3", "2025-01-31")]
+    metastore.add_partitions(
+        "default",
+        "employee",
+        [Partition(values=v, location=f"{employee.location}/{i}") for i, v in enumerate(texts)],
+    )
+    year = Comparison(ordinal=0, operator="=", values=(2025, -3))
+    day = Comparison(ordinal=1, operator="=", values=(date(2025, 1, 31),))
+    both = set(metastore.partition_values("default", "employee", ((year, day),)))
+    assert both == {("2025", "2025-01-31"), ("-3", "2025-01-31")}
+    assert set(metastore.partition_values("default", "employee", ((day,),))) >= both
 
 
 def test_partitions_get_a_location_and_columns_of_their_own(

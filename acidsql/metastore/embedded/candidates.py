@@ -1,7 +1,7 @@
-"""Candidates for a compaction: what was written to since the initiator has looked at it.
+"""Candidates for a compaction: tables and partitions with writes since the initiator's last look.
 
-The initiator thus looks at no partition twice without a reason, however many there are. A look is
-due after a number of writes, which the last one has set, or after a time.
+The initiator therefore examines no partition twice without a reason, even if there are many. The
+next look is due after a number of writes, which the last look has set, or after a time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WHOLE_TABLE = ""
 
 
 def add(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
-    """Add what a transaction has written to, by its write set, at its commit or abort."""
+    """Add the tables and partitions in a transaction's write set, at its commit or abort."""
     connection.execute(
         """
         INSERT INTO compaction_candidates
@@ -32,7 +32,7 @@ def add(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
 def due(
     connection: sqlite3.Connection, written_before: float | None
 ) -> tuple[CompactionCandidate, ...]:
-    """List the candidates at which a look is due (``Metastore.compaction_candidates``)."""
+    """List the candidates that the initiator must examine (``Metastore.compaction_candidates``)."""
     rows = connection.execute(
         """
         SELECT database_name, table_name, partition_name, writes, compaction_candidates.table_id
@@ -59,7 +59,7 @@ def due(
 def looked(
     connection: sqlite3.Connection, candidate: CompactionCandidate, look_after: int, now: float
 ) -> None:
-    """Record a look (``Metastore.compaction_looked``)."""
+    """Record that the initiator has examined a candidate (``Metastore.compaction_looked``)."""
     if catalog.find_table(connection, candidate.database, candidate.table) is None:
         return
     table_id = catalog.table_id(connection, candidate.database, candidate.table)
@@ -71,9 +71,7 @@ def looked(
 
 
 def _aborts(connection: sqlite3.Connection, table_id: int) -> tuple[int, int | None]:
-    """Return the number of aborted writes to a table that are not cleaned, and the time of the
-    oldest one.
-    """
+    """Return the number of uncleaned aborted writes to a table, and the time of the oldest one."""
     count, oldest = connection.execute(
         "SELECT count(*), min(ended) FROM write_ids"
         " WHERE table_id = ? AND outcome = 'aborted' AND cleaned = 0",  # as in the index

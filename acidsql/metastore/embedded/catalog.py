@@ -22,7 +22,7 @@ def create_table(
     """Create a table or view (``Metastore.create_table``).
 
     Args:
-        created_by_txn: transaction without whose commit it does not exist, or None.
+        created_by_txn: transaction that must commit for the table to become visible, or None.
     """
     failures.check_name(table.name)
     table = _as_kept(table)
@@ -38,7 +38,7 @@ def create_table(
 
 
 def show_table(connection: sqlite3.Connection, staged: Table, name: str) -> None:
-    """Give a table that was created only for a transaction its name (``ShowTable``)."""
+    """Give its final name to a table that was created only for a transaction (``ShowTable``)."""
     name = lowered(name)
     if find_table(connection, staged.database, name) is not None:
         raise failures.table_exists(staged.database, name)
@@ -83,7 +83,7 @@ def replace_table(connection: sqlite3.Connection, txn_id: int, table: Table) -> 
     """Give a table another definition and directory, without partitions (``ReplaceTable``).
 
     Args:
-        txn_id: the transaction, which has a write id of the table.
+        txn_id: the transaction, which has a write id for the table.
         table: the new definition.
     """
     owner = table_id(connection, table.database, table.name)
@@ -99,7 +99,7 @@ def replace_table(connection: sqlite3.Connection, txn_id: int, table: Table) -> 
     table_history.record_limit(connection, owner, LimitedBy.REPLACED)
 
 
-# Tables about the partitions of a table, and what is in their directories.
+# SQLite tables that describe the partitions of a table and the contents of its directories.
 _OF_PLACES = (
     *("partitions", "statistics", "compaction_candidates"),
     *("cleaned_history", "column_history"),
@@ -107,7 +107,7 @@ _OF_PLACES = (
 
 
 def _shape(columns: Iterable[Column]) -> tuple[tuple[str, str], ...]:
-    """Return the names and types of columns, by which versions are read."""
+    """Return the names and types of columns, which the readers of older versions need."""
     return tuple((c.stored_name, c.type) for c in columns)
 
 
@@ -122,7 +122,7 @@ def rename_table(
     """Rename a table (``Metastore.rename_table``).
 
     Args:
-        location: its new directory, for the partitions below it as well; None keeps it.
+        location: its new directory, which also moves the partitions below it; None keeps it.
     """
     renamed = table_id(connection, database, name)
     new_database, new_name = existing_database(connection, new_database), lowered(new_name)
@@ -135,7 +135,7 @@ def rename_table(
     if location is None:
         return
     _check_place(connection, location, renamed)
-    old = str(
+    old_location = str(
         connection.execute("SELECT location FROM tables WHERE table_id = ?", (renamed,)).fetchone()[
             0
         ]
@@ -144,28 +144,28 @@ def rename_table(
     connection.execute(
         "UPDATE partitions SET location = ?1 || substr(location, length(?2) + 1)"
         " WHERE table_id = ?3 AND substr(location, 1, length(?2) + 1) = ?2 || '/'",
-        (location, old, renamed),
+        (location, old_location, renamed),
     )
 
 
 def reserve_ordinals(connection: sqlite3.Connection, database: str, name: str, count: int) -> int:
-    """Give ordinals to new rows of a table (``Metastore.reserve_ordinals``)."""
-    found = table_id(connection, database, name)
+    """Reserve ordinals for new rows of a table (``Metastore.reserve_ordinals``)."""
+    owner = table_id(connection, database, name)
     (first,) = connection.execute(
-        "SELECT next_ordinal FROM tables WHERE table_id = ?", (found,)
+        "SELECT next_ordinal FROM tables WHERE table_id = ?", (owner,)
     ).fetchone()
     connection.execute(
-        "UPDATE tables SET next_ordinal = ? WHERE table_id = ?", (first + count, found)
+        "UPDATE tables SET next_ordinal = ? WHERE table_id = ?", (first + count, owner)
     )
     return int(first)
 
 
 def table(connection: sqlite3.Connection, database: str, name: str) -> Table:
     """Return a table (``Metastore.table``)."""
-    found = find_table(connection, database, name)
-    if found is None:
+    definition = find_table(connection, database, name)
+    if definition is None:
         raise failures.table_not_found(database, name)
-    return found
+    return definition
 
 
 def find_table(connection: sqlite3.Connection, database: str, name: str) -> Table | None:
@@ -178,7 +178,7 @@ def find_table(connection: sqlite3.Connection, database: str, name: str) -> Tabl
 
 
 def tables(connection: sqlite3.Connection, database: str) -> tuple[str, ...]:
-    """Return the names of tables and views, sorted (``Metastore.tables``)."""
+    """Return the sorted names of tables and views (``Metastore.tables``)."""
     rows = connection.execute(
         "SELECT table_name FROM tables WHERE database_name = ? AND created_by_txn IS NULL",
         (existing_database(connection, database),),
@@ -186,26 +186,26 @@ def tables(connection: sqlite3.Connection, database: str) -> tuple[str, ...]:
     return tuple(sorted(row[0] for row in rows))
 
 
-def _check_place(connection: sqlite3.Connection, location: str, own: int) -> None:
-    """Check that a new or renamed table lies in no other one, and contains none.
+def _check_place(connection: sqlite3.Connection, location: str, placed_id: int) -> None:
+    """Check that the directory of a new or renamed table overlaps no other table's directory.
 
-    Commands look before as well; this is in the same transaction as the change.
+    The commands check this before, too. This check is in the same transaction as the change.
 
     Raises:
         AcidAnalysisError: LOCATION_IN_USE.
     """
-    other = table_at(connection, location, own) if location else None
-    if other is not None:
-        raise failures.location_in_use(location, other)
+    overlapping = table_at(connection, location, placed_id) if location else None
+    if overlapping is not None:
+        raise failures.location_in_use(location, overlapping)
 
 
 def table_at(connection: sqlite3.Connection, location: str, but: int | None = None) -> Table | None:
     """Find a managed table that overlaps a location, in all databases (``Metastore.table_at``).
 
     Args:
-        connection: to the metastore's file.
+        connection: connection to the metastore's file.
         location: a directory.
-        but: internal id of a table that is left out.
+        but: internal id of a table to ignore.
     """
     row = connection.execute(
         "SELECT * FROM tables WHERE table_type = ?1 AND table_id IS NOT ?3"
@@ -218,18 +218,18 @@ def table_at(connection: sqlite3.Connection, location: str, but: int | None = No
 
 
 def metastore_id(connection: sqlite3.Connection) -> str:
-    """Return the id that was given to the metastore's file when it was made."""
+    """Return the id that the metastore's file got when it was created."""
     return str(connection.execute("SELECT metastore_id FROM identity").fetchone()[0])
 
 
-def has_table_id(connection: sqlite3.Connection, wanted: int) -> bool:
-    """Return whether there is a table with an id."""
-    found = connection.execute("SELECT 1 FROM tables WHERE table_id = ?", (wanted,)).fetchone()
-    return found is not None
+def has_table_id(connection: sqlite3.Connection, candidate_id: int) -> bool:
+    """Return whether a table has this id."""
+    row = connection.execute("SELECT 1 FROM tables WHERE table_id = ?", (candidate_id,)).fetchone()
+    return row is not None
 
 
 def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
-    """Return the internal id of a table, which no later table of the same name gets again."""
+    """Return the internal id of a table; a later table of the same name gets another one."""
     row = connection.execute(
         "SELECT table_id FROM tables WHERE database_name = ? AND table_name = ?",
         (lowered(database), lowered(name)),
@@ -243,7 +243,7 @@ _COLUMN_FIELDS = tuple(field.name for field in fields(Column))
 
 
 def columns_text(columns: Iterable[Column]) -> str:
-    """Return the JSON text of columns, as ``columns_of`` takes it."""
+    """Return the JSON text of columns, which ``columns_of`` reads."""
     return json.dumps([{name: getattr(c, name) for name in _COLUMN_FIELDS} for c in columns])
 
 
@@ -253,8 +253,9 @@ def columns_of(text: str) -> tuple[Column, ...]:
 
 
 def _as_kept(table: Table) -> Table:
-    """Return a table as it is kept: its name in lower case, the names of its columns as they were
-    written.
+    """Return a table as the file stores it.
+
+    Its name is in lower case, and the names of its columns keep their case.
     """
     names = {column.stored_name: column.name for column in table.columns}
     buckets = map(lowered, table.bucket_columns)
@@ -267,7 +268,7 @@ def _as_kept(table: Table) -> Table:
     )
 
 
-# Columns of ``tables`` that hold a table's definition, in the order of ``_definition``.
+# Columns of ``tables`` that contain a table's definition, in the order of ``_definition``.
 _DEFINED = (
     "columns",
     "partition_columns",

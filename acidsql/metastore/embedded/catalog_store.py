@@ -1,7 +1,7 @@
 """The catalog of the embedded metastore: databases, tables and partitions, without transactions.
 
-Methods that look tables or partitions up first do the file operations that ended transactions left
-(``journal``).
+Before a method looks up tables or partitions, it executes the pending file operations of
+transactions that have ended (``journal``).
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from acidsql.metastore.embedded import partitions as embedded_partitions
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.journal import Journal
 from acidsql.metastore.model import RESERVED_WRITE_IDS, Partition, PlainTable, Table, TableOwner
+from acidsql.metastore.partition_filter import PartitionFilter
 from acidsql.metastore.table_statistics import Statistics
 
 
 class CatalogStore:
-    """Part of ``EmbeddedMetastore`` that knows no transactions.
+    """Part of ``EmbeddedMetastore`` that needs no transactions.
 
     Args:
         database: the metastore's file.
-        journal: of the same file.
+        journal: journal of the same file.
     """
 
     def __init__(self, database: Database, journal: Journal) -> None:
@@ -63,7 +64,7 @@ class CatalogStore:
             return databases.database_location(connection, name)
 
     def check_table(self, table: Table) -> None:
-        """See ``Metastore``; it keeps all that Spark has."""
+        """See ``Metastore``; it can store every definition that Spark allows."""
 
     def alter_table(self, table: Table) -> None:
         with self.database.write() as connection:
@@ -104,10 +105,10 @@ class CatalogStore:
     ) -> Statistics | None:
         with self.database.read() as connection:
             table_id = catalog.table_id(connection, table.database, table.name)
-            found = statistics.find(connection, table_id, partition)
-        if found is None:
+            stored = statistics.find(connection, table_id, partition)
+        if stored is None:
             return None
-        return replace(found, columns=tuple(c for c in found.columns if c.name in columns))
+        return replace(stored, columns=tuple(c for c in stored.columns if c.name in columns))
 
     def table_owner(self, database: str, table: str) -> TableOwner:
         with self.database.read() as connection:
@@ -141,12 +142,12 @@ class CatalogStore:
             embedded_partitions.add(connection, database, table, partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """See ``Metastore``; drops nothing if one of the partitions does not exist."""
+        """See ``Metastore``; drop nothing if one of the partitions does not exist."""
         with self.database.write() as connection:
             embedded_partitions.drop(connection, database, table, values)
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """See ``Metastore``; alters nothing if one of the partitions does not exist."""
+        """See ``Metastore``; alter nothing if one of the partitions does not exist."""
         with self.database.write() as connection:
             embedded_partitions.alter(connection, database, table, partitions)
 
@@ -156,9 +157,11 @@ class CatalogStore:
         with self.database.write() as connection:
             embedded_partitions.rename(connection, database, table, values, renamed)
 
-    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
+    def partition_values(
+        self, database: str, table: str, accepted: PartitionFilter = ()
+    ) -> tuple[tuple[str, ...], ...]:
         return self._journal.read(
-            lambda connection: embedded_partitions.all_values(connection, database, table)
+            lambda connection: embedded_partitions.values_of(connection, database, table, accepted)
         )
 
     def partitions(
@@ -167,10 +170,10 @@ class CatalogStore:
         wanted = None if values is None else tuple(values)
         return self._journal.read(
             lambda connection: embedded_partitions.partitions(connection, database, table, wanted),
-            lambda found: [partition.location for partition in found],
+            lambda answer: [partition.location for partition in answer],
         )
 
 
 def _location(table: Table | None) -> tuple[str, ...]:
-    """Return the directory of a table, if there is a table and it has one."""
+    """Return the directory of a table; empty if the table is missing or has no directory."""
     return (table.location,) if table is not None and table.location else ()

@@ -1,4 +1,4 @@
-"""Changes of the catalog that a commit makes, in the same SQLite transaction."""
+"""Catalog changes that a commit makes in the same SQLite transaction."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from acidsql.metastore.embedded.table_history import LimitedBy
 def apply(connection: sqlite3.Connection, txn_id: int, change: CatalogChange) -> None:
     """Make one change of a transaction; its file operations are in the journal.
 
-    Those of the history are made by ``history.record``.
+    ``history.record`` makes the changes of the history.
     """
     match change:
         case AlterTable() | ReplaceTable() | RenameTable() | DropTable() | ShowTable():

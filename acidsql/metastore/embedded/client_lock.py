@@ -1,8 +1,8 @@
-"""File locks by which the clients of one metastore file see which of them have ended.
+"""File locks that show the clients of a metastore file which other clients have ended.
 
-Each client holds an flock on a file of its own, beside the metastore's file. The operating system
-releases it when the process ends, however it ends, also across containers. A client that is
-suspended keeps it; its transactions end by their time-out.
+Each client has a file next to the metastore's file, and holds an flock on it. The operating system
+releases the lock when the process ends for any reason, also across containers. A suspended client
+keeps its lock, and its transactions end by their time-out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INFIX = "-client-"
 
 
 class ClientLock:
-    """Lock of a client, taken when its name is first requested.
+    """Lock of a client, which takes it when its name is first requested.
 
     A forked child is another client.
 
@@ -29,7 +29,7 @@ class ClientLock:
     """
 
     def __init__(self, metastore: str) -> None:
-        # SQLite's files, too, lie beside what a symbolic link leads to.
+        # SQLite also puts its files next to the target of a symbolic link.
         self._metastore = Path(metastore).resolve()
         self._name: str | None = None
         self._descriptor = -1
@@ -41,10 +41,10 @@ class ClientLock:
         return self._name is not None
 
     def name(self) -> str:
-        """Return the name of this client, whose lock is held until ``release``.
+        """Return the name of this client, and hold its lock until ``release``.
 
         Raises:
-            MetastoreError: METASTORE_UNAVAILABLE, no file can be made.
+            MetastoreError: METASTORE_UNAVAILABLE, no file can be created.
         """
         while self._name is None:
             name = uuid.uuid4().hex
@@ -57,7 +57,7 @@ class ClientLock:
                     f"no file can be made beside the metastore file {str(self._metastore)!r}: "
                     f"{err}; check the permissions and the free space",
                 ) from err
-            # Another client may have come first and taken it for the file of one that has ended.
+            # Another client may have locked or deleted it already, as the file of an ended client.
             if _lock(descriptor) and _is_at(descriptor, path):
                 self._name, self._descriptor = name, descriptor
             else:
@@ -65,20 +65,20 @@ class ClientLock:
         return self._name
 
     def has_ended(self, client: str) -> bool:
-        """Return whether a client has ended; False if that cannot be determined."""
+        """Return whether a client has ended; False if this cannot be determined."""
         return client != self._name and _is_free(self._file(client))
 
     def forget_ended(self, but: Container[str]) -> None:
-        """Delete the files of clients that have ended, but of some."""
+        """Delete the files of all clients that have ended, except the clients in ``but``."""
         for path in self._metastore.parent.glob(f"{self._metastore.name}{_INFIX}*"):
             if path.name.rpartition("-")[2] not in but and _is_free(path):
                 path.unlink(missing_ok=True)
 
     def release(self, *, forget: bool) -> None:
-        """Release the lock: from now on others see that this client has ended.
+        """Release the lock, so that other clients see that this client has ended.
 
         Args:
-            forget: whether to delete its file as well, because no client will ask for it.
+            forget: whether to delete its file as well, because no other client needs it.
         """
         name, self._name = self._name, None
         if name is not None:
@@ -90,7 +90,7 @@ class ClientLock:
         return self._metastore.with_name(f"{self._metastore.name}{_INFIX}{client}")
 
     def _leave_to_parent(self) -> None:
-        """Close a forked child's copy, which would hold the lock longer than its parent lives."""
+        """Close a forked child's copy of the lock, which would outlive the parent process."""
         name, self._name = self._name, None
         if name is not None:
             os.close(self._descriptor)
@@ -105,7 +105,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _is_free(path: Path) -> bool:
-    """Return whether a file is there and no process holds its lock."""
+    """Return whether a file exists and no process holds its lock."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except (FileNotFoundError, PermissionError):

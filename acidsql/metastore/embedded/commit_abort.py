@@ -1,8 +1,8 @@
 """Commit and abort of transactions in the embedded metastore, and removal of their rows.
 
-The row of a committed transaction is kept while an open transaction may conflict with it. The row
-of an aborted one is kept until no directory can have its ids in its name: a directory whose aborted
-transaction is in no list any more would be taken for committed.
+The file retains the row of a committed transaction while an open transaction may conflict with it.
+It retains the row of an aborted transaction until no directory name can contain its ids. Otherwise
+readers would no longer find the transaction in a list, and treat the directory as committed.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from acidsql.metastore.embedded.transactions import (
 )
 from acidsql.metastore.model import LockState, TxnState, TxnType
 
-# Causes after which the client writes nothing any more: it ended the transaction itself. Other
-# clients may still move a directory to its place: one that timed out, one whose transaction was
-# aborted by another process, one whose table was dropped. So may the JVM of a process that has
-# ended. Their write ids must never count as committed.
+# After these causes the client writes nothing more, because it ended the transaction itself. In all
+# other cases the client may still move a directory to its final place: it timed out, another
+# process aborted its transaction, its table was dropped, or the process has ended but its JVM still
+# runs. These write ids must never count as committed.
 _CLIENT_HAS_STOPPED = (AbortCause.CLIENT.value, AbortCause.CONFLICT.value)
 
 
@@ -49,7 +49,7 @@ def commit(
 ) -> WriteConflictError | None:
     """Commit a transaction (``Metastore.commit_txn``), or abort it and return its conflict.
 
-    The caller has asked ``write_set.is_complete``, and raises the conflict once the abort is
+    The caller has checked ``write_set.is_complete``, and raises the conflict after the abort is
     durable.
     """
     state = state_of(connection, txn_id)
@@ -93,11 +93,11 @@ def kill(connection: sqlite3.Connection, txn_ids: Iterable[int], now: float) -> 
 def expired(
     connection: sqlite3.Connection, heartbeat_before: float, ended: Collection[str]
 ) -> dict[int, AbortCause]:
-    """Return the open transactions that no client keeps open, with the cause for an abort.
+    """Return the open transactions without a running client, with the cause for an abort.
 
     Args:
-        connection: to the metastore's file.
-        heartbeat_before: time before which a last heartbeat is too old.
+        connection: connection to the metastore's file.
+        heartbeat_before: a last heartbeat before this time is too old.
         ended: clients whose processes have ended.
     """
     rows = connection.execute(
@@ -116,7 +116,7 @@ def reap(
 ) -> tuple[int, ...]:
     """Abort expired transactions (``Metastore.reap``, Hive's PerformTimeoutsFunction).
 
-    Also gives back the queue entries of workers that are gone, and forgets aborted transactions
+    It also returns the entries of ended workers to the queue, and forgets aborted transactions
     without write ids.
     """
     reaped = expired(connection, now - timeout, ended)
@@ -130,11 +130,11 @@ def reap(
 def abort_users_of_dropped(
     connection: sqlite3.Connection, table_id: int, now: float, dropping_txn_id: int | None = None
 ) -> None:
-    """Abort the open transactions that wait for a lock on a table, or have a write id of it, except
-    the one that drops it.
+    """Abort the open transactions that wait for a lock on a dropped table or have a write id of it.
 
-    A new table of the same name may take the same place. What they would still write there must not
-    be taken for rows of the new table when they commit.
+    The transaction that drops the table stays open. A new table of the same name may use the same
+    directory. Rows that the other transactions still write there must not become rows of the new
+    table.
     """
     rows = connection.execute(
         """
@@ -164,14 +164,14 @@ def forget_cleaned(
 ) -> None:
     """Forget the aborted writes to a table or partition whose directories a cleaner has removed.
 
-    In a partitioned table a transaction's write id is forgotten when every partition in its write
-    set has been cleaned. Writers name a partition before they move anything into it, so one that
-    has named none has written nothing. A forgotten write id is no more in snapshots, but stays in
-    the history.
+    In a partitioned table, a write id is forgotten when every partition in the transaction's write
+    set has been cleaned. Writers name a partition before they move anything into it, so a
+    transaction that has named no partition has written nothing. A forgotten write id is no longer
+    in snapshots, but stays in the history.
 
     Args:
-        kept: ranges of write ids of directories that may have rows of aborted ones among others, so
-            that these are not forgotten.
+        kept: ranges of the write ids of directories that may contain rows of aborted writes. Write
+            ids in these ranges are not forgotten.
     """
     aborted = connection.execute(
         """
@@ -218,7 +218,7 @@ def _abort(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: 
 def _prune_committed(connection: sqlite3.Connection, txn_id: int) -> None:
     if not write_set.has_changes(connection, txn_id):
         connection.execute("DELETE FROM txns WHERE txn_id = ?", (txn_id,))
-    # Every open or later transaction has an id above these commit ids: none can conflict with them.
+    # Every open or later transaction has an id above these commit ids, so none can conflict.
     connection.execute(
         "DELETE FROM txns WHERE state = ? AND commit_id < ?",
         (TxnState.COMMITTED.value, lowest_open_txn_id(connection)),
@@ -232,19 +232,18 @@ def _cleaned_everywhere(
         "DELETE FROM write_set WHERE txn_id = ? AND table_id = ? AND partition_name = ?",
         (txn_id, table_id, partition),
     )
-    left = connection.execute(
+    uncleaned = connection.execute(
         "SELECT 1 FROM write_set WHERE txn_id = ? AND table_id = ? AND placeholder = 0 LIMIT 1",
         (txn_id, table_id),
     ).fetchone()
-    return left is None
+    return uncleaned is None
 
 
 def _forget_aborts(connection: sqlite3.Connection, ended_before: float) -> None:
-    """Forget aborted transactions without a write id that was not cleaned: no directory has their
-    ids in its name.
+    """Forget aborted transactions all of whose write ids are cleaned.
 
-    A compactor has no write id either, but the id of its transaction is in the names of its
-    directories: it is never forgotten.
+    No directory name contains their ids. A compactor has no write id either, but its directories
+    have the id of its transaction in their names, so its transaction is never forgotten.
     """
     forgotten = connection.execute(
         """

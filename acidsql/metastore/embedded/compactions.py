@@ -33,10 +33,11 @@ from acidsql.metastore.model import (
 )
 from acidsql.metastore.names import partition_name
 
-# Entries of the history kept per table or partition and state: hive.compactor.history.retention.*.
+# Number of history entries that are retained per table or partition and state, as in
+# hive.compactor.history.retention.*.
 HISTORY_RETENTION = 3
-# An entry whose worker has ended goes back to the queue, but not for ever: the compaction itself
-# may be what ends it, as where memory runs out.
+# An entry goes back to the queue if its worker has ended, until it was attempted this often. The
+# compaction itself may be what ends the worker, for example because memory runs out.
 MOST_ATTEMPTS = 3
 
 _SELECT = (
@@ -56,8 +57,8 @@ def request(
 ) -> Compaction:
     """Add a compaction to the queue (``Metastore.request_compaction``).
 
-    A refused request is not kept. The result then has the id of the existing entry that is the
-    reason. An entry that waits for the cleaner is a reason to refuse if nothing was written since,
+    The queue does not store a refused request. The result then has the id of the existing entry
+    that is the reason. An entry that waits for the cleaner is a reason if nothing was written since
     and its compaction did at least what is requested. (CompactFunction also refuses a major
     compaction after a minor one.)
     """
@@ -111,8 +112,9 @@ def request(
 def request_cleanup(
     connection: sqlite3.Connection, database: str, table: str, partition: str | None, now: float
 ) -> Compaction:
-    """Add an entry that waits for the cleaner (``Metastore.request_cleanup``), or return the one
-    that is there.
+    """Add an entry that waits for the cleaner, or return the existing one.
+
+    See ``Metastore.request_cleanup``.
     """
     table_id = catalog.table_id(connection, database, table)
     partition = partition_name(partition)
@@ -144,7 +146,7 @@ def take_next(
 ) -> Compaction | None:
     """Take an INITIATED entry for a client (``Metastore.next_compaction``).
 
-    None if there is no such entry, or it is not INITIATED.
+    None if the queue does not contain the entry, or if it is not INITIATED.
     """
     working = connection.execute(
         "SELECT coalesce(sum(size), 0) FROM compactions WHERE state = ?",
@@ -170,13 +172,13 @@ def take_next(
 
 def given_back(connection: sqlite3.Connection, compaction_id: int) -> None:
     """Return an entry to the queue (``Metastore.compaction_given_back``)."""
-    # The abort of the worker's transaction came first.
+    # The entry is FAILED if the abort of the worker's transaction came first.
     _require(connection, compaction_id, CompactionState.WORKING, CompactionState.FAILED)
     _to_queue(connection, compaction_id)
 
 
 def abort(connection: sqlite3.Connection, compaction_id: int, now: float) -> Compaction:
-    """Take an INITIATED entry from the queue (``Metastore.abort_compaction``)."""
+    """Remove an INITIATED entry from the queue (``Metastore.abort_compaction``)."""
     entry = _get(connection, compaction_id)
     if entry.state is CompactionState.INITIATED:
         _end(connection, compaction_id, CompactionState.ABORTED, None, now)
@@ -214,7 +216,7 @@ def done(connection: sqlite3.Connection, compaction_id: int, now: float) -> None
 def failed(connection: sqlite3.Connection, compaction_id: int, error: str, now: float) -> None:
     """Mark an entry as failed (``Metastore.compaction_failed``).
 
-    An entry that has failed already, by an abort, gets the new error.
+    If an abort has already made the entry fail, it gets the new error.
     """
     _require(connection, compaction_id, CompactionState.WORKING, CompactionState.FAILED)
     _end(connection, compaction_id, CompactionState.FAILED, error, now)
@@ -264,8 +266,9 @@ def compactions_of(
 
 
 def txn_committed(connection: sqlite3.Connection, txn_id: int, now: float) -> None:
-    """Set ``next_txn_id`` and ``done`` of a finished compaction: transactions opened from now on
-    read its output.
+    """Set ``next_txn_id`` and ``done`` of a finished compaction.
+
+    Transactions that are opened from now on read its output.
     """
     connection.execute(
         "UPDATE compactions SET next_txn_id = ?, done = ? WHERE txn_id = ? AND state = ?",
@@ -274,9 +277,10 @@ def txn_committed(connection: sqlite3.Connection, txn_id: int, now: float) -> No
 
 
 def txn_aborted(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, now: float) -> None:
-    """End the entries of an aborted compactor: its output never becomes visible.
+    """End the entries of an aborted compactor, whose output never becomes visible.
 
-    If the compactor is gone, its entry goes back to the queue some times; else it has failed.
+    If the compactor has ended, its entry goes back to the queue, unless it was attempted
+    ``MOST_ATTEMPTS`` times. Otherwise the entry fails.
     """
     rows = connection.execute(
         "SELECT compaction_id, attempts FROM compactions WHERE txn_id = ? AND state IN (?, ?)",
@@ -294,8 +298,9 @@ def txn_aborted(connection: sqlite3.Connection, txn_id: int, cause: AbortCause, 
 def give_back(
     connection: sqlite3.Connection, started_before: float, ended: Collection[str]
 ) -> None:
-    """Return entries to the queue that a worker took and never began (Hive's
-    revokeTimedoutWorkers), or whose client has ended before.
+    """Return entries to the queue that a worker took and did not begin.
+
+    The worker has timed out, as in Hive's revokeTimedoutWorkers, or its client has ended.
     """
     connection.execute(
         "UPDATE compactions SET state = ?, worker = NULL, started = NULL, client = NULL"

@@ -10,7 +10,7 @@ from typing import Any
 from acidsql.format.identifiers import folded
 from acidsql.syntax.constraints import Constraint, ConstraintKind
 
-# Short words for the names of constraints without one.
+# Short words in the names that constraints without a name get.
 _SHORT = {
     ConstraintKind.CHECK: "chk",
     ConstraintKind.PRIMARY_KEY: "pk",
@@ -20,25 +20,25 @@ _SHORT = {
 
 
 def named(table: str, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """Give names to the constraints of a table that have none, such as t_pk.
+    """Name the constraints of a table that have no name, for example t_pk.
 
     >>> [c.name for c in named("t", [Constraint(kind=ConstraintKind.CHECK, expression="a > 0")])]
     ['t_chk_1']
     """
-    taken = {folded(constraint.name) for constraint in constraints}
+    taken_names = {folded(constraint.name) for constraint in constraints}
     named = []
     for constraint in constraints:
         stem = f"{table}_{_SHORT[constraint.kind]}"
         is_one = constraint.kind is ConstraintKind.PRIMARY_KEY
-        free = ([stem] if is_one else []) + [f"{stem}_{n + 1}" for n in range(len(taken) + 1)]
-        name = constraint.name or next(name for name in free if folded(name) not in taken)
-        taken.add(folded(name))
+        free = ([stem] if is_one else []) + [f"{stem}_{n + 1}" for n in range(len(taken_names) + 1)]
+        name = constraint.name or next(name for name in free if folded(name) not in taken_names)
+        taken_names.add(folded(name))
         named.append(replace(constraint, name=name))
     return tuple(named)
 
 
 def constraints_text(constraints: Iterable[Constraint]) -> str:
-    """Return the JSON text of constraints, as ``constraints_of`` takes it."""
+    """Return the JSON text of constraints, which ``constraints_of`` reads."""
     return json.dumps([asdict(constraint) for constraint in constraints])
 
 
@@ -47,6 +47,6 @@ def constraints_of(text: str) -> tuple[Constraint, ...]:
     return tuple(map(_constraint, json.loads(text)))
 
 
-def _constraint(kept: Mapping[str, Any]) -> Constraint:
-    lists = {name: tuple(value) for name, value in kept.items() if isinstance(value, list)}
-    return Constraint(**{**kept, **lists, "kind": ConstraintKind(kept["kind"])})
+def _constraint(fields: Mapping[str, Any]) -> Constraint:
+    lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+    return Constraint(**{**fields, **lists, "kind": ConstraintKind(fields["kind"])})

@@ -1,9 +1,9 @@
 """SQLite file as a transactional store that several threads and processes share.
 
 Each process has one connection per ``Database``, used by one thread at a time. Transactions that
-write take SQLite's write lock at their start (BEGIN IMMEDIATE), so what they read cannot change
-before they write. They are on the disk when they return (WAL, synchronous FULL), unless that is
-switched off. The file must be on a local disk: SQLite's WAL needs shared memory.
+write take SQLite's write lock when they start (BEGIN IMMEDIATE), so the rows that they read cannot
+change before they write. They are durable when they return (WAL, synchronous FULL), unless the user
+switches that off. The file must be on a local disk, because SQLite's WAL needs shared memory.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Database:
     """Connection of a process to one metastore file.
 
     Args:
-        path: the file; it and its directory are created if they are missing.
-        synchronous: whether a transaction that writes is on the disk when it returns.
+        path: the file; it and its directory are created if they do not exist.
+        synchronous: whether a transaction that writes is durable when it returns.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE or METASTORE_VERSION, the file cannot be used;
-            METASTORE_NOT_LOCAL, it is on a network disk;
+            METASTORE_NOT_LOCAL, the file is on a network disk;
             METASTORE_BUSY, other processes held its write lock for ``sqlite_busy_seconds``.
     """
 
@@ -68,8 +68,9 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Run a transaction that holds the write lock: durable at the end if the database is
-        synchronous, rolled back by an exception.
+        """Run a transaction that holds the write lock; an exception rolls it back.
+
+        The transaction is durable at the end if the database is synchronous.
         """
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
@@ -82,8 +83,8 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        # Signals first: one that is handled between two of the steps below would leave the write
-        # lock or this process's own lock behind.
+        # Defer signals first. A signal handler that ran between two of the steps below would leave
+        # SQLite's write lock or this process's lock behind.
         with DeferredSignals(), self._lock:
             try:
                 connection = self._connect()
@@ -100,14 +101,14 @@ class Database:
                 ) from err
 
     def _damage(self) -> str | None:
-        """Return what SQLite finds wrong with the file, or None."""
+        """Return the damage that SQLite finds in the file, or None."""
         if self._connection is None:
             return None
         try:
-            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            report = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         except sqlite3.Error as err:
             return str(err)
-        return None if found == "ok" else str(found)
+        return None if report == "ok" else str(report)
 
     def _connect(self) -> sqlite3.Connection:
         if self._closed:
@@ -135,19 +136,19 @@ class Database:
         self._lock = threading.RLock()
 
 
-# SQLite's name of a database without a file.
+# SQLite's name for a database without a file.
 _IN_MEMORY = ":memory:"
 
 
 def make_private(path: str | Path) -> None:
-    """Create a file that only its owner may read, unless there is one; SQLite's log beside it gets
-    its rights.
+    """Create a file that only its owner may read, unless the file exists.
 
-    It has the texts of statements, with the values in them, also of tables that few may read.
+    SQLite gives the same permissions to its log next to the file. The file contains the texts of
+    statements with their values, which not every user may read.
     """
     if path == _IN_MEMORY:
-        return  # it is refused
-    # SQLite says what is wrong with a path where no file can be made.
+        return  # _use_wal refuses it
+    # If no file can be created, SQLite reports the reason.
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
@@ -158,7 +159,7 @@ def _open(path: str, *, synchronous: bool) -> sqlite3.Connection:
         path,
         timeout=limits().sqlite_busy_seconds,
         isolation_level=None,
-        # The connection changes threads under Database's lock.
+        # Several threads use the connection, one at a time under the lock of Database.
         check_same_thread=False,
     )
     try:
@@ -184,7 +185,7 @@ def _use_wal(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _metastore_error(path: str, err: sqlite3.Error) -> MetastoreError:
-    # The sqlite3 module's own errors have no code; the low byte of SQLite's is its kind.
+    # Errors of the sqlite3 module itself have no code. The low byte of SQLite's code is the kind.
     kind = getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return MetastoreError(
@@ -200,7 +201,7 @@ def _metastore_error(path: str, err: sqlite3.Error) -> MetastoreError:
 
 
 # SQLite keeps a list of a process's file locks in memory. A forked child inherits the list without
-# the locks. So no connection may be open across a fork: parent and child connect again.
+# the locks. Therefore no connection may be open across a fork, and parent and child connect again.
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _forking: list[Database] = []
 

@@ -35,16 +35,16 @@ def drop_database(connection: sqlite3.Connection, name: str) -> None:
     name = existing_database(connection, name)
     if name == DEFAULT_DATABASE:
         raise failures.default_schema_stays()
-    held = connection.execute(
+    row = connection.execute(
         "SELECT 1 FROM tables WHERE database_name = ? LIMIT 1", (name,)
     ).fetchone()
-    if held is not None:
+    if row is not None:
         raise failures.schema_not_empty(name)
     connection.execute("DELETE FROM databases WHERE name = ?", (name,))
 
 
 def databases(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the names of all databases, sorted (``Metastore.databases``)."""
+    """Return the sorted names of all databases (``Metastore.databases``)."""
     return tuple(sorted(row[0] for row in connection.execute("SELECT name FROM databases")))
 
 
@@ -67,9 +67,10 @@ def change_database_properties(
 ) -> None:
     """Set or remove properties of a database (``Metastore.change_database_properties``)."""
     changed = {**database_properties(connection, name), **changes}
-    kept = {key: value for key, value in changed.items() if value is not None}
+    properties = {key: value for key, value in changed.items() if value is not None}
     connection.execute(
-        "UPDATE databases SET properties = ? WHERE name = ?", (json.dumps(kept), lowered(name))
+        "UPDATE databases SET properties = ? WHERE name = ?",
+        (json.dumps(properties), lowered(name)),
     )
 
 
@@ -79,7 +80,7 @@ def _has_database(connection: sqlite3.Connection, name: str) -> bool:
 
 
 def existing_database(connection: sqlite3.Connection, name: str) -> str:
-    """Return the name of an existing database as it is kept.
+    """Return the name of an existing database, as the file stores it.
 
     Raises:
         AcidAnalysisError: SCHEMA_NOT_FOUND.

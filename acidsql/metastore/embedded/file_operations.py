@@ -1,8 +1,8 @@
 """Journal of file operations in the embedded metastore's file.
 
-A row is written before the outcome of its transaction, which decides whether the operation is done
-or dropped. It is removed when that has happened. So a process may end at any time: the next one
-that uses the metastore goes on from the journal.
+acidsql writes a row before the outcome of its transaction is known. The outcome decides whether the
+operation is executed or dropped, and the row is removed afterwards. A process may therefore end at
+any time, because the next process that uses the metastore continues from the journal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class JournalEntry(NamedTuple):
     """Operation whose transaction has ended.
 
     Attributes:
-        is_due: whether it must be done; otherwise only its holding directory is removed.
+        is_due: whether it must be executed; otherwise only its holding directory is removed.
     """
 
     operation_id: int
@@ -33,7 +33,7 @@ class JournalEntry(NamedTuple):
 def enter(
     connection: sqlite3.Connection, operations: Sequence[FileOperation], outcome: TxnState
 ) -> None:
-    """Enter operations that are to be done if their transaction ends with ``outcome``."""
+    """Enter operations that must be executed if their transaction ends with ``outcome``."""
     for operation in operations:
         connection.execute(
             "INSERT INTO file_operations (txn_id, outcome, operation) VALUES (?, ?, ?)",
@@ -42,8 +42,9 @@ def enter(
 
 
 def of_ended(connection: sqlite3.Connection) -> tuple[JournalEntry, ...]:
-    """Return the operations of transactions that have ended, in the order of their entry; those
-    that wait for readers are left out as long as there are any.
+    """Return the operations of transactions that have ended, in the order of their entry.
+
+    The result skips operations that still wait for readers.
     """
     rows = connection.execute(
         "SELECT operation_id, txn_id, outcome, operation FROM file_operations"
@@ -62,7 +63,7 @@ def of_ended(connection: sqlite3.Connection) -> tuple[JournalEntry, ...]:
 
 
 def _waits(connection: sqlite3.Connection, entry: JournalEntry) -> bool:
-    """Return whether an operation has to wait for transactions that may read what it deletes."""
+    """Return whether an operation must wait for transactions that may read its directories."""
     operation = entry.operation
     if not entry.is_due or operation.readers_up_to < lowest_open_txn_id(connection):
         return False
@@ -70,8 +71,9 @@ def _waits(connection: sqlite3.Connection, entry: JournalEntry) -> bool:
 
 
 def note_readers(connection: sqlite3.Connection, txn_id: int) -> None:
-    """Have the operations of a committing transaction that wait for readers wait for all
-    transactions that are open now.
+    """Note the open transactions that the operations of a committing transaction must wait for.
+
+    This concerns only operations that wait for readers.
     """
     connection.execute(
         "UPDATE file_operations SET operation = json_set(operation, '$.readers_up_to', ?)"
@@ -81,12 +83,12 @@ def note_readers(connection: sqlite3.Connection, txn_id: int) -> None:
 
 
 def _has_table(connection: sqlite3.Connection, table_id: int) -> bool:
-    found = connection.execute("SELECT 1 FROM tables WHERE table_id = ?", (table_id,)).fetchone()
-    return found is not None
+    row = connection.execute("SELECT 1 FROM tables WHERE table_id = ?", (table_id,)).fetchone()
+    return row is not None
 
 
 def remove(connection: sqlite3.Connection, operation_ids: Sequence[int]) -> None:
-    """Remove operations that are done or dropped."""
+    """Remove operations that were executed or dropped."""
     connection.executemany(
         "DELETE FROM file_operations WHERE operation_id = ?", [(i,) for i in operation_ids]
     )
@@ -99,7 +101,7 @@ def _operation_of(text: str) -> FileOperation:
         holding=read["holding"],
         moves=tuple(Move(**move) for move in read["moves"]),
         loaded=tuple(LoadedFile(**loaded) for loaded in read["loaded"]),
-        emptied=tuple(read.get("emptied", ())),  # younger than the first files
+        emptied=tuple(read.get("emptied", ())),  # missing in the oldest files
         after_readers_of=read.get("after_readers_of", 0),
         readers_up_to=read.get("readers_up_to", 0),
     )

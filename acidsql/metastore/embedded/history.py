@@ -1,7 +1,8 @@
 """History of the tables in the embedded metastore: which statement had which write id.
 
-An entry is made with the write id and completed by the commit, in the same SQLite transactions, so
-that it costs no further one. Outcome and time of the end are in ``write_ids``.
+The allocation of a write id creates the entry, and the commit completes it. Both happen in existing
+SQLite transactions, so the history needs no further one. ``write_ids`` contains the outcome and the
+time of the end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from acidsql.metastore.model import TxnState
 
 _COUNTS = ("inserted", "updated", "deleted", "files", "bytes")
 
-# Write ids of acidsql up to schema version 4 have no entry.
+# Write ids that were allocated up to schema version 4 have no entry.
 _WRITE_IDS = """
     SELECT w.write_id, w.write_id AS first_write_id, w.txn_id, w.outcome, w.ended,
            coalesce(h.started, txns.started) AS started, coalesce(h.user, txns.user) AS user,
@@ -43,14 +44,14 @@ def enter(
     statement: RecordedStatement,
     kept: int,
 ) -> None:
-    """Make the entry of a write id that a transaction was given, and forget the oldest entries.
+    """Create the entry of a transaction's new write id, and forget the oldest entries.
 
     Args:
-        connection: to the metastore's file.
+        connection: connection to the metastore's file.
         txn_id: the transaction, which is open.
-        database: of the table.
-        table: its name.
-        statement: what it is going to do.
+        database: database of the table.
+        table: name of the table.
+        statement: the statement that the transaction runs.
         kept: number of the table's newest write ids whose entries stay.
     """
     table_id = catalog.table_id(connection, database, table)
@@ -70,7 +71,7 @@ def enter(
 
 
 def record(connection: sqlite3.Connection, txn_id: int, change: CatalogChange, now: float) -> None:
-    """Record what a transaction did that commits, if the change is one of the history."""
+    """Record the work of a committing transaction, if the change belongs to the history."""
     if isinstance(change, RecordCounts):
         _record_counts(connection, txn_id, change)
     elif isinstance(change, RecordCompaction):
@@ -82,14 +83,14 @@ def entries(
 ) -> tuple[HistoryEntry, ...]:
     """Return the newest entries of a table, newest first (``Metastore.history``).
 
-    A compaction stands above the highest write id that it merged.
+    A compaction comes directly before the highest write id that it merged.
 
     Args:
-        connection: to the metastore's file.
-        database: of the table.
-        table: its name.
-        limit: largest number of entries, or None.
-        kept: see ``enter``; older write ids are left out.
+        connection: connection to the metastore's file.
+        database: database of the table.
+        table: name of the table.
+        limit: maximum number of entries, or None.
+        kept: see ``enter``; the result skips older write ids.
     """
     table_id = catalog.table_id(connection, database, table)
     rows = connection.execute(
@@ -124,7 +125,7 @@ def _record_counts(connection: sqlite3.Connection, txn_id: int, change: RecordCo
 def _record_compaction(
     connection: sqlite3.Connection, txn_id: int, change: RecordCompaction, now: float
 ) -> None:
-    """Make the entry of a compaction whose transaction commits."""
+    """Create the entry of a compaction whose transaction commits."""
     table_id = catalog.table_id(connection, change.table.database, change.table.name)
     connection.execute(
         f"""
@@ -149,7 +150,7 @@ def _record_compaction(
 
 
 def _newest(connection: sqlite3.Connection, table_id: int) -> int:
-    """Return the highest write id that a table has given."""
+    """Return the highest write id that was allocated for a table."""
     row = connection.execute(
         "SELECT next_write_id - 1 FROM tables WHERE table_id = ?", (table_id,)
     ).fetchone()

@@ -1,4 +1,4 @@
-"""``Journal``: does the file operations of ended transactions, of this and other processes."""
+"""``Journal``: executes the file operations of ended transactions, from any process."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ _Answer = TypeVar("_Answer")
 
 
 class Journal:
-    """Journal of file operations, and what does them.
+    """Journal of file operations, which it also executes.
 
     Args:
         database: the metastore's file.
-        files: None if the metastore is used without file systems; then nothing can be entered.
+        files: file systems of the tables. None if the metastore is used without them; then no
+            operation can be entered.
     """
 
     def __init__(self, database: Database, files: Files | None) -> None:
         self._database = database
         self._files = files
-        # Errors by operation. These operations hold up only those whom they concern.
+        # Errors by operation. A failed operation blocks only calls that need its directories.
         self._failed: dict[int, Exception] = {}
 
     def exists(self, path: str) -> bool:
@@ -49,8 +50,8 @@ class Journal:
         """Enter operations before the outcome of their transaction is known.
 
         Args:
-            operations: of one transaction.
-            outcome: with which they are to be done.
+            operations: operations of one transaction.
+            outcome: outcome of the transaction that requires the operations.
             together_with: changes the catalog in the same SQLite transaction; if it raises, nothing
                 is entered.
 
@@ -70,7 +71,7 @@ class Journal:
             with self._database.read() as connection:
                 require_open(connection, txn_id)
         except TransactionStateError:
-            # Somebody may have dropped them before their directories were made.
+            # Another process may have dropped them before this one created their directories.
             for operation in operations:
                 file_moves.discard(self._need_files(), operation)
             raise
@@ -80,10 +81,10 @@ class Journal:
         answer: Callable[[sqlite3.Connection], _Answer],
         places: Callable[[_Answer], Iterable[str]] = lambda _: (),
     ) -> _Answer:
-        """Read from the catalog when the files are where the answer says they are.
+        """Read from the catalog, after the directories that it names are in their places.
 
         Args:
-            answer: reads in a transaction.
+            answer: function that reads in a transaction.
             places: returns the directories that an answer names.
 
         Raises:
@@ -96,10 +97,10 @@ class Journal:
                 ended = file_operations.of_ended(connection)
                 to_do = [entry for entry in ended if entry.operation_id not in self._failed]
                 if not to_do:
-                    found = answer(connection)
-                    to_do = [e for e in ended if _is_awaited(e, places(found))]
+                    value = answer(connection)
+                    to_do = [e for e in ended if _is_awaited(e, places(value))]
                     if not to_do:
-                        return found
+                        return value
             for entry in to_do:
                 if entry.operation_id in tried_again:
                     raise self._pending_error(entry)
@@ -108,7 +109,7 @@ class Journal:
             self._finish(to_do)
 
     def check_free(self, locations: Sequence[str]) -> None:
-        """Do what ended transactions left, and check that nothing is left at some places.
+        """Execute the pending operations, and check that none concerns the given locations.
 
         Raises:
             MetastoreError: FILE_OPERATION_PENDING, an old directory there could not be deleted.
@@ -119,16 +120,16 @@ class Journal:
             return
         self._finish(pending)
         with self._database.read() as connection:
-            left = file_operations.of_ended(connection)
-        for entry in left:
+            remaining = file_operations.of_ended(connection)
+        for entry in remaining:
             for move in entry.operation.moves:
                 if entry.is_due and any(_overlap(move.source, place) for place in locations):
                     raise self._pending_error(entry)
 
     def finish_quietly(self, occasion: str) -> None:
-        """Do all operations of ended transactions; an error is logged, with its occasion.
+        """Execute all operations of ended transactions; log an error with its occasion.
 
-        The outcome stands, and the next use of the metastore tries again.
+        An error does not change the outcome. The next use of the metastore tries again.
         """
         try:
             with self._database.read() as connection:
@@ -138,7 +139,7 @@ class Journal:
             logger.exception("%s: its file operations wait for the next use", occasion)
 
     def _finish(self, pending: Sequence[JournalEntry]) -> None:
-        done = []
+        finished_ids = []
         for entry in pending:
             try:
                 if entry.is_due:
@@ -151,10 +152,10 @@ class Journal:
                 self._failed[entry.operation_id] = error
             else:
                 self._failed.pop(entry.operation_id, None)
-                done.append(entry.operation_id)
-        if done:
+                finished_ids.append(entry.operation_id)
+        if finished_ids:
             with self._database.write() as connection:
-                file_operations.remove(connection, done)
+                file_operations.remove(connection, finished_ids)
 
     def _pending_error(self, entry: JournalEntry) -> MetastoreError:
         reason = self._failed.get(entry.operation_id)
@@ -180,13 +181,13 @@ class Journal:
         return self._files
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Return whether one of two paths is the other, or lies below it."""
-    first, second = f"{one}/", f"{other}/"
+def _overlap(path: str, other_path: str) -> bool:
+    """Return whether two paths are equal or one is below the other."""
+    first, second = f"{path}/", f"{other_path}/"
     return first.startswith(second) or second.startswith(first)
 
 
 def _is_awaited(entry: JournalEntry, places: Iterable[str]) -> bool:
-    """Return whether an operation moves something to one of these places, or above it."""
+    """Return whether an operation moves a directory to one of these places or above one."""
     targets = [f"{move.target}/" for move in entry.operation.moves if move.target]
     return entry.is_due and any(f"{p}/".startswith(target) for p in places for target in targets)

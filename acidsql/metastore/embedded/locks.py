@@ -1,8 +1,8 @@
 """Locks of the embedded metastore: first come, first served; a statement gets all or none.
 
-A request waits for every earlier lock of another transaction with which it is not compatible,
-including locks that wait themselves (CheckLockFunction). Requests that wait for a lock which the
-transaction itself holds are passed over: each would wait for the other.
+A request waits for every earlier, incompatible lock of another transaction, including locks that
+still wait (CheckLockFunction). It skips locks that wait for a lock of its own transaction, because
+each transaction would otherwise wait for the other.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _LOCK_COLUMNS = """
 def request(
     connection: sqlite3.Connection, txn_id: int, requests: Sequence[LockRequest], now: float
 ) -> LockState:
-    """Request the locks of a statement (``Metastore.lock``); the caller reaps before."""
+    """Request the locks of a statement (``Metastore.lock``); the caller reaps first."""
     require_open(connection, txn_id)
-    for wanted in requests:
-        table_id = catalog.table_id(connection, wanted.database, wanted.table)
-        # A dynamic write may reach any partition, even if some partition columns are given.
-        partition = None if wanted.dynamic_partitions else partition_name(wanted.partition)
+    for component in requests:
+        table_id = catalog.table_id(connection, component.database, component.table)
+        # A dynamic write can reach any partition, even if some partition columns have a value.
+        partition = None if component.dynamic_partitions else partition_name(component.partition)
         connection.execute(
             "INSERT INTO locks (txn_id, table_id, partition_name, type, state)"
             " VALUES (?, ?, ?, ?, ?)",
@@ -47,19 +47,19 @@ def request(
                 txn_id,
                 table_id,
                 partition,
-                wanted.type.value,
+                component.type.value,
                 LockState.WAITING.value,
             ),
         )
-        if wanted.operation is not Operation.SELECT:
+        if component.operation is not Operation.SELECT:
             write_set.enter(
                 connection,
                 txn_id,
                 table_id,
                 partition,
-                wanted.operation,
-                placeholder=wanted.dynamic_partitions,
-                by_rows=wanted.type is LockType.SHARED_WRITE,
+                component.operation,
+                placeholder=component.dynamic_partitions,
+                by_rows=component.type is LockType.SHARED_WRITE,
             )
     return check(connection, txn_id, now)
 
@@ -102,15 +102,15 @@ def blockers(connection: sqlite3.Connection, txn_id: int) -> tuple[LockInfo, ...
         """,
         (txn_id, LockState.WAITING.value),
     )
-    found = {
+    blocking = {
         row["lock_id"]: _lock_of(row)
         for row in rows
         if LockType(row["type"]) in WAITS_FOR[LockType(row["wanted"])]
     }
-    behind = _waiting_behind(connection, txn_id) if found else frozenset()
+    behind = _waiting_behind(connection, txn_id) if blocking else frozenset()
     return tuple(
         lock
-        for lock in found.values()
+        for lock in blocking.values()
         if lock.state is LockState.ACQUIRED or lock.txn_id not in behind
     )
 

@@ -1,7 +1,7 @@
-"""File systems that a metastore's file cannot lie on, because other machines share them.
+"""File systems that cannot contain a metastore's file, because other machines share them.
 
-SQLite's write-ahead log needs memory that all its users share, and locks of files that hold.
-Neither works between machines. On Linux the kernel lists what is mounted where.
+SQLite's write-ahead log needs memory that all its users share, and reliable file locks. Neither
+works between machines. On Linux, the kernel lists all mounted file systems.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _MOUNTS = Path("/proc/self/mountinfo")
-# Types of file systems as in /proc/filesystems; for FUSE, with the name of the program.
+# Types of file systems, named as in /proc/filesystems; for FUSE, with the name of the program.
 _NETWORK_TYPES = frozenset(
     {
         "9p", "afs", "beegfs", "ceph", "cifs", "coda", "gfs2", "glusterfs", "gpfs", "lustre",
@@ -24,25 +24,26 @@ _NETWORK_TYPES = frozenset(
 
 
 def network_type(path: Path) -> str | None:
-    """Return the type of the network file system that a path is on; None if it is on none, or that
-    cannot be determined.
+    """Return the type of the network file system that contains a path.
+
+    None if the path is on no network file system, or if this cannot be determined.
     """
     try:
         mounts = _MOUNTS.read_text(errors="surrogateescape").splitlines()
     except OSError:
         return None
-    found = mounted_type(mounts, path.resolve())
-    return found if found in _NETWORK_TYPES else None
+    file_system = mounted_type(mounts, path.resolve())
+    return file_system if file_system in _NETWORK_TYPES else None
 
 
 def mounted_type(mounts: Iterable[str], path: Path) -> str | None:
-    """Return the type of the file system that a path is on.
+    """Return the type of the file system that contains a path.
 
     Args:
         mounts: lines of ``/proc/self/mountinfo`` (proc(5)).
-        path: absolute, without symbolic links.
+        path: absolute path without symbolic links.
     """
-    found, above = None, Path()
+    file_system, above = None, Path()
     for line in mounts:
         before, _, after = line.partition(" - ")
         fields, types = before.split(" "), after.split(" ")
@@ -51,8 +52,8 @@ def mounted_type(mounts: Iterable[str], path: Path) -> str | None:
         point = Path(_unescaped(fields[4]))
         # A later mount hides an earlier one at the same place.
         if path.is_relative_to(point) and len(point.parts) >= len(above.parts):
-            found, above = types[0], point
-    return found
+            file_system, above = types[0], point
+    return file_system
 
 
 def _unescaped(text: str) -> str:

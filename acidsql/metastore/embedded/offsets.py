@@ -1,4 +1,4 @@
-"""Offsets of streams in the embedded metastore: how far each was read into a table."""
+"""Offsets of streams in the embedded metastore: how far each was written to a table."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def record(
     """Record the offset of a stream, in the SQLite transaction of a commit.
 
     Raises:
-        TransactionStateError: STREAM_OFFSET_CHANGED, another client has read on.
+        TransactionStateError: STREAM_OFFSET_CHANGED, another client has advanced the stream.
     """
-    found = find(connection, table_id, stream)
-    if found != before:
-        raise failures.stream_offset_changed(stream, before, found)
+    current = find(connection, table_id, stream)
+    if current != before:
+        raise failures.stream_offset_changed(stream, before, current)
     connection.execute(
         "INSERT INTO stream_offsets (table_id, stream, position) VALUES (?, ?, ?)"
         " ON CONFLICT (table_id, stream) DO UPDATE SET position = excluded.position",

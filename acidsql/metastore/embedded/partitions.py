@@ -11,6 +11,7 @@ from acidsql.metastore.embedded import statistics, table_history
 from acidsql.metastore.embedded.catalog import columns_of, columns_text, table, table_id
 from acidsql.metastore.embedded.table_history import LimitedBy
 from acidsql.metastore.model import Partition
+from acidsql.metastore.partition_filter import PartitionFilter, sqlite_condition
 
 
 def add(
@@ -25,7 +26,7 @@ def add(
             "INSERT OR IGNORE INTO partitions VALUES (?, ?, ?, ?)",
             (owner, json.dumps(partition.values), partition.location, _own_columns(partition)),
         )
-        if cursor.rowcount:  # it may have files already
+        if cursor.rowcount:  # the new partition may already have files
             statistics.mark_changed(connection, owner, ())
 
 
@@ -83,7 +84,11 @@ def rename(
 def drop(
     connection: sqlite3.Connection, database: str, name: str, dropped: Iterable[tuple[str, ...]]
 ) -> None:
-    """Drop partitions (``Metastore.drop_partitions``); PARTITION_NOT_FOUND if one is missing."""
+    """Drop partitions (``Metastore.drop_partitions``).
+
+    Raises:
+        AcidLookupError: PARTITION_NOT_FOUND, one of the partitions does not exist.
+    """
     owner = table_id(connection, database, name)
     for values in dropped:
         cursor = connection.execute(
@@ -96,13 +101,15 @@ def drop(
         table_history.record_limit(connection, owner, LimitedBy.PARTITIONS)
 
 
-def all_values(
-    connection: sqlite3.Connection, database: str, name: str
+def values_of(
+    connection: sqlite3.Connection, database: str, name: str, accepted: PartitionFilter
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the values of all partitions, sorted (``Metastore.partition_values``)."""
+    """Return the sorted values of partitions (``Metastore.partition_values``)."""
+    owner = table_id(connection, database, name)
+    condition, parameters = sqlite_condition(accepted, "partition_values")
     rows = connection.execute(
-        "SELECT partition_values FROM partitions WHERE table_id = ?",
-        (table_id(connection, database, name),),
+        f"SELECT partition_values FROM partitions WHERE table_id = ? AND ({condition})",
+        (owner, *parameters),
     )
     return tuple(sorted(tuple(json.loads(row[0])) for row in rows))
 
@@ -114,11 +121,16 @@ def partitions(
     values: Iterable[tuple[str, ...]] | None = None,
 ) -> tuple[Partition, ...]:
     """Return partitions, sorted by their values (``Metastore.partitions``)."""
-    rows = connection.execute(
-        "SELECT partition_values, location, columns FROM partitions WHERE table_id = ?",
-        (table_id(connection, database, name),),
-    )
-    found = (
+    query = "SELECT partition_values, location, columns FROM partitions WHERE table_id = ?"
+    owner = table_id(connection, database, name)
+    if values is None:
+        rows = connection.execute(query, (owner,))
+    else:
+        texts = json.dumps([json.dumps(one) for one in values])
+        rows = connection.execute(
+            f"{query} AND partition_values IN (SELECT value FROM json_each(?))", (owner, texts)
+        )
+    existing = (
         Partition(
             values=tuple(json.loads(row[0])),
             location=row[1],
@@ -126,9 +138,7 @@ def partitions(
         )
         for row in rows
     )
-    wanted = None if values is None else set(values)
-    chosen = (p for p in found if wanted is None or p.values in wanted)
-    return tuple(sorted(chosen, key=lambda partition: partition.values))
+    return tuple(sorted(existing, key=lambda partition: partition.values))
 
 
 def _check_values(partition: Partition, columns: int, database: str, name: str) -> None:

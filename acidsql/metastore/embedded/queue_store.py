@@ -23,7 +23,7 @@ class QueueStore:
 
     Args:
         database: the metastore's file.
-        reaper: aborts expired transactions, and gives back the entries of workers that are gone.
+        reaper: aborts expired transactions, and returns the entries of ended workers to the queue.
         clock: returns seconds since 1970.
     """
 
@@ -41,10 +41,8 @@ class QueueStore:
         worker: str | None = None,  # noqa: ARG002 - any entry can be taken by its id
         options: CompactionOptions = NO_OPTIONS,
     ) -> Compaction:
-        """See ``Metastore``; a refused result has the id of the entry that is
-        the reason.
-        """
-        self._reaper.reap()  # gives back the entries of workers that have ended
+        """See ``Metastore``; a refused result has the id of the entry that is the reason."""
+        self._reaper.reap()  # returns the entries of ended workers to the queue
         with self.database.write() as connection:
             return compactions.request(
                 connection, database, table, partition, compaction_type, options, self._clock()

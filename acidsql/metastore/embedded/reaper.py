@@ -1,4 +1,4 @@
-"""Aborting the transactions of clients that have ended or been silent for too long."""
+"""Abort of the transactions of clients that have ended or sent no heartbeat for too long."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _Begun = TypeVar("_Begun")
 
 
 class Reaper:
-    """Reaper of one client of a metastore file, and the lock by which others reap after it.
+    """Reaper of one client of a metastore file.
+
+    It holds the lock that shows the other clients whether this client still runs.
 
     Args:
         database: the metastore's file.
@@ -28,7 +30,7 @@ class Reaper:
         self._database = database
         self._clock = clock
         self._lock = ClientLock(database.path)
-        self._has_tidied = False  # deleted the files of clients that ended before it
+        self._has_tidied = False  # whether it has deleted the lock files of ended clients
 
     def reap(self) -> tuple[int, ...]:
         """Abort expired transactions (``Metastore.reap``)."""
@@ -36,7 +38,7 @@ class Reaper:
             return self._reap(connection)
 
     def reap_expired(self) -> None:
-        """Abort expired transactions; write nothing if there are none."""
+        """Abort expired transactions; do not write if there are none."""
         with self._database.read() as connection:
             ended = self._ended(connection)
             expired = commit_abort.expired(connection, self._clock() - self.timeout, ended)
@@ -44,10 +46,11 @@ class Reaper:
             self.reap()
 
     def begin(self, begin: Callable[[sqlite3.Connection, float, str], _Begun]) -> _Begun:
-        """Abort expired transactions, and begin some of this client in the same SQLite transaction.
+        """Abort expired transactions, and open new ones in the same SQLite transaction.
 
         Args:
-            begin: takes the time and this client's name; returns what this method returns.
+            begin: opens transactions, given the time and this client's name; this method returns
+                its result.
         """
         with self._database.write() as connection:
             self._reap(connection)
@@ -63,14 +66,14 @@ class Reaper:
         return self._lock.name()
 
     def close(self) -> None:
-        """Let others abort what this client has left open."""
+        """Let other clients abort the open transactions of this client."""
         if not self._lock.is_held:
             return
         try:
             with self._database.read() as connection:
                 is_idle = self._lock.name() not in transactions.clients_at_work(connection)
         except MetastoreError:
-            is_idle = False  # the next client finds out
+            is_idle = False  # the next client determines it
         self._lock.release(forget=is_idle)
 
     def _reap(self, connection: sqlite3.Connection) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
 """Tables of the embedded metastore's SQLite file, and the migrations of older files.
 
-The file has the number of its schema version (``PRAGMA user_version``). ``MIGRATIONS[n - 1]`` makes
-version n of version n - 1; a change of the schema appends a migration and never edits a released
-one.
+The file contains the number of its schema version (``PRAGMA user_version``). ``MIGRATIONS[n - 1]``
+converts version n - 1 into version n. A change of the schema appends a migration, and never edits a
+released one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 from acidsql.errors import MetastoreError
 
-# "ACID" in ASCII: distinguishes the file from any other SQLite file (PRAGMA application_id).
+# "ACID" in ASCII, which distinguishes the file from other SQLite files (PRAGMA application_id).
 APPLICATION_ID = 0x41434944
 
-# STRICT came with SQLite 3.37; older libraries make the same tables without type checks.
+# SQLite supports STRICT from 3.37 on. Older libraries create the same tables without type checks.
 _STRICT = "STRICT" if sqlite3.sqlite_version_info >= (3, 37) else ""
 _STRICT_WITHOUT_ROWID = ", ".join(filter(None, (_STRICT, "WITHOUT ROWID")))
 
@@ -29,7 +29,7 @@ _VERSION_1 = (
     ) {_STRICT}
     """,
     "INSERT INTO databases (name, location) VALUES ('default', '')",
-    # AUTOINCREMENT: a table that is dropped and made again must not inherit anything.
+    # AUTOINCREMENT, because a table that is dropped and created again must not inherit anything.
     f"""
     CREATE TABLE tables (
         table_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -58,8 +58,8 @@ _VERSION_1 = (
         PRIMARY KEY (table_id, partition_values)
     ) {_STRICT_WITHOUT_ROWID}
     """,
-    # An id up to the highest that has no row here was committed and pruned, unless forgotten_aborts
-    # has it.
+    # A transaction without a row here, whose id is not above the highest one, was committed and
+    # pruned, unless forgotten_aborts contains it.
     f"""
     CREATE TABLE txns (
         txn_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -76,7 +76,7 @@ _VERSION_1 = (
     """,
     "CREATE INDEX txns_by_state ON txns (state)",
     f"CREATE TABLE forgotten_aborts (txn_id INTEGER PRIMARY KEY) {_STRICT}",
-    # Rows of committed transactions stay: the valid write ids of an old snapshot depend on them.
+    # Rows of committed transactions stay, because the valid write ids of old snapshots need them.
     f"""
     CREATE TABLE write_ids (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
@@ -131,7 +131,7 @@ _VERSION_1 = (
     "CREATE INDEX compactions_by_state ON compactions (state)",
 )
 
-# Buckets, formats of insert-only tables, and partitions with columns of their own.
+# Buckets, file formats of insert-only tables, and partitions with different columns.
 _VERSION_2 = (
     "ALTER TABLE tables ADD COLUMN bucket_columns TEXT NOT NULL DEFAULT '[]'",  # JSON array
     "ALTER TABLE tables ADD COLUMN num_buckets INTEGER NOT NULL DEFAULT 0",
@@ -140,15 +140,15 @@ _VERSION_2 = (
     "ALTER TABLE partitions ADD COLUMN columns TEXT",  # JSON array of objects, or NULL
 )
 
-# The history of write ids. Number and time are NULL for commits from before this version; version 2
-# deleted the rows of aborted write ids that were cleaned, and their outcome is unknown now.
+# The history of write ids. Number and time are NULL for commits from before this version. Version 2
+# deleted the rows of aborted write ids after cleaning, so their outcome is unknown.
 _VERSION_3 = (
     "ALTER TABLE write_ids ADD COLUMN outcome TEXT",  # 'committed', 'aborted'; NULL: still open
-    # Position among the commits of all tables, 1 for the first. Tables of one transaction share it.
+    # Position among the commits of all tables, starting at 1. All tables of a transaction share it.
     "ALTER TABLE write_ids ADD COLUMN commit_number INTEGER",
-    # Time of the commit or abort. The clock may be set back; commit_number never goes back.
+    # Time of the commit or abort. The clock can be set back, but commit_number only increases.
     "ALTER TABLE write_ids ADD COLUMN ended REAL",
-    # 1: aborted, and no directory has the write id any more, so it need not be listed as invalid.
+    # 1: aborted, and no directory still has the write id, so it need not be listed as invalid.
     "ALTER TABLE write_ids ADD COLUMN cleaned INTEGER NOT NULL DEFAULT 0",
     f"CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) {_STRICT}",
     "INSERT INTO counters VALUES ('commit_number', 0)",
@@ -161,8 +161,8 @@ _VERSION_3 = (
     UPDATE write_ids SET outcome = 'committed'
     WHERE NOT EXISTS (SELECT 1 FROM txns WHERE txns.txn_id = write_ids.txn_id)
     """,
-    # File operations that the outcome of a transaction decides on, and tables that are invisible to
-    # other transactions before their own commits.
+    # File operations that depend on the outcome of a transaction, and tables that other
+    # transactions cannot see before the commit.
     f"""
     CREATE TABLE file_operations (
         operation_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -174,8 +174,8 @@ _VERSION_3 = (
     "ALTER TABLE tables ADD COLUMN created_by_txn INTEGER",  # NULL once it has committed
 )
 
-# Which client opened a transaction, or took a compaction: its name in ``client_lock``. Which
-# metastore this is: directories of tables say so (``table_owner``).
+# The name in ``client_lock`` of the client that opened a transaction or took a compaction, and the
+# id of this metastore, which the directories of its tables contain (``table_owner``).
 _VERSION_4 = (
     "ALTER TABLE txns ADD COLUMN client TEXT",
     "ALTER TABLE compactions ADD COLUMN client TEXT",
@@ -184,8 +184,8 @@ _VERSION_4 = (
 )
 
 _VERSION_5 = (
-    # Partitions, and tables without partitions, that were written to since the initiator has looked
-    # at them (Hive's COMPLETED_TXN_COMPONENTS).
+    # Partitions and unpartitioned tables with writes since the initiator's last look (Hive's
+    # COMPLETED_TXN_COMPONENTS).
     f"""
     CREATE TABLE compaction_candidates (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
@@ -203,14 +203,14 @@ _VERSION_5 = (
     """
     CREATE INDEX aborted_write_ids ON write_ids (table_id) WHERE outcome = 'aborted' AND cleaned = 0
     """,
-    "ALTER TABLE compactions ADD COLUMN size INTEGER",  # estimate of what is read
+    "ALTER TABLE compactions ADD COLUMN size INTEGER",  # estimate of the bytes that it reads
     "ALTER TABLE compactions ADD COLUMN done REAL",  # time when the result became visible
     "ALTER TABLE compactions ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE compactions ADD COLUMN pool TEXT",
     "ALTER TABLE compactions ADD COLUMN order_by TEXT",  # of a rebalance
     "ALTER TABLE compactions ADD COLUMN buckets INTEGER",  # of a rebalance
-    # The history of the tables. It has a row for each write id, made when it is allocated and
-    # completed by the commit. A compaction has a row too, whose write_id is the highest one merged.
+    # The history of the tables. Each write id has a row, which its allocation creates and the
+    # commit completes. A compaction has a row too, with the highest write id that it merged.
     f"""
     CREATE TABLE history (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
@@ -232,7 +232,7 @@ _VERSION_5 = (
         PRIMARY KEY (table_id, write_id, txn_id)
     ) {_STRICT_WITHOUT_ROWID}
     """,
-    # Statistics of ANALYZE TABLE. Those of the whole table have no partition values.
+    # Statistics of ANALYZE TABLE. Statistics of the whole table have no partition values.
     f"""
     CREATE TABLE statistics (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
@@ -251,10 +251,10 @@ _VERSION_5 = (
 )
 
 _VERSION_6 = (
-    # 1: delete events name the rows that were changed (UPDATE, DELETE, MERGE), so that two changes
-    # of a partition can be compared by rows. 0: all of its rows count as changed.
+    # 1: delete events name the changed rows (UPDATE, DELETE, MERGE), so two changes of a partition
+    # can be compared by rows. 0: all rows of the partition count as changed.
     "ALTER TABLE write_set ADD COLUMN by_rows INTEGER NOT NULL DEFAULT 0",
-    # Offsets of streams: how far a stream was read whose records are in a table.
+    # Offsets of streams: how far each stream was written to a table.
     f"""
     CREATE TABLE stream_offsets (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
@@ -266,10 +266,10 @@ _VERSION_6 = (
 )
 
 _VERSION_7 = (
-    # Old versions of tables: what has made them unreadable, and who reads them.
+    # Old versions of tables: the changes that made them unreadable, and their readers.
     #
-    # Versions whose commits have lower numbers cannot be read: columns, partitions or the place of
-    # the table are others since.
+    # Versions with a lower commit number cannot be read, because the columns, the partitions or the
+    # location of the table have changed since.
     f"""
     CREATE TABLE history_limits (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
@@ -297,8 +297,8 @@ _VERSION_7 = (
         PRIMARY KEY (table_id, partition_name)
     ) {_STRICT_WITHOUT_ROWID}
     """,
-    # 0: directories that cleaned_history does not know may have been removed, by acidsql up to
-    # version 6 or by others that write to them.
+    # 0: directories may have been removed without a row in cleaned_history, by acidsql up to schema
+    # version 6 or by other writers.
     "ALTER TABLE tables ADD COLUMN cleaning_is_recorded INTEGER NOT NULL DEFAULT 0",
     # Transactions that read old versions, and the write id of the highest base that they may need.
     f"""
@@ -313,13 +313,13 @@ _VERSION_7 = (
 )
 
 _VERSION_8 = (
-    # Write id of the transaction that gave the table this definition and directory, in place of
-    # others (CREATE OR REPLACE TABLE); 0: none has.
+    # Write id of the transaction that replaced the table's definition and directory (CREATE OR
+    # REPLACE TABLE); 0: they were never replaced.
     "ALTER TABLE tables ADD COLUMN replaced_by INTEGER NOT NULL DEFAULT 0",
 )
 
 _VERSION_9 = (
-    # Columns that versions of a table had whose commits have lower numbers.
+    # Columns of the table versions with a lower commit number.
     f"""
     CREATE TABLE column_history (
         table_id INTEGER NOT NULL REFERENCES tables (table_id) ON DELETE CASCADE,
@@ -335,7 +335,7 @@ _VERSION_10 = (
 )
 
 _VERSION_11 = (
-    # Tags: names of versions of tables, whose directories cleaners leave.
+    # Tags: names of table versions whose directories cleaners retain.
     f"""
     CREATE TABLE tags (
         tag_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -353,7 +353,7 @@ _VERSION_11 = (
 )
 
 _VERSION_12 = (
-    # Of the next new row; identity columns compute their values from it.
+    # Ordinal of the next new row, from which identity columns compute their values.
     "ALTER TABLE tables ADD COLUMN next_ordinal INTEGER NOT NULL DEFAULT 0",
 )
 
@@ -375,11 +375,11 @@ SCHEMA_VERSION = len(MIGRATIONS)
 
 
 def prepare(connection: sqlite3.Connection, path: str) -> None:
-    """Bring the file behind a connection to ``SCHEMA_VERSION``, creating the tables of a new file.
+    """Migrate the file of a connection to ``SCHEMA_VERSION``; create the tables of a new file.
 
     Raises:
-        MetastoreError: METASTORE_VERSION, a newer acidsql made the file; METASTORE_UNAVAILABLE, the
-            SQLite file belongs to another program.
+        MetastoreError: METASTORE_VERSION, a newer acidsql wrote the file; METASTORE_UNAVAILABLE,
+            the SQLite file belongs to another program.
     """
     with transaction(connection, "BEGIN"):
         version = checked_version(connection, path, may_be_empty=True)
@@ -398,8 +398,8 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
 def transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
     """Run a block between ``begin`` and COMMIT; roll back if it raises.
 
-    A transaction that an exception from outside, such as another thread's, left open is rolled back
-    first.
+    If an exception from outside, for example from another thread, has left a transaction open, it
+    is rolled back first.
     """
     if connection.in_transaction:
         connection.rollback()
@@ -416,8 +416,8 @@ def checked_version(connection: sqlite3.Connection, path: str, *, may_be_empty: 
     """Return the schema version of a file, 0 if it is empty.
 
     Raises:
-        MetastoreError: METASTORE_VERSION, a newer acidsql made the file; METASTORE_UNAVAILABLE, the
-            SQLite file belongs to another program, or is empty and may not be.
+        MetastoreError: METASTORE_VERSION, a newer acidsql wrote the file; METASTORE_UNAVAILABLE,
+            the SQLite file belongs to another program, or is empty although it must not be.
     """
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])

@@ -1,6 +1,6 @@
 """Statistics of tables and partitions in the embedded metastore.
 
-Each write marks those of the partitions that it writes, and of the whole table, as out of date: in
+Each write marks the statistics of the written partitions and of the whole table as out of date, in
 the same SQLite transaction as its commit.
 """
 
@@ -15,7 +15,7 @@ from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.metastore.model import TxnState
 from acidsql.metastore.table_statistics import ColumnStatistics, Statistics, merged
 
-# In the place of a partition's values, for the whole table.
+# Key of the whole table, instead of a partition's values.
 _WHOLE = ""
 
 
@@ -43,29 +43,29 @@ def find(
 
 
 def record(connection: sqlite3.Connection, table_id: int, computed: Sequence[Statistics]) -> None:
-    """Keep what an ANALYZE has computed (``RecordStatistics``).
+    """Store the statistics that an ANALYZE has computed (``RecordStatistics``).
 
-    What was written since its snapshot makes it out of date already.
+    They are out of date immediately if there were writes since its snapshot.
     """
     for made in computed:
-        seen = ValidWriteIdList.from_string(made.write_ids)
-        is_current = not _wrote_since(connection, table_id, seen, made.write_id)
-        kept = merged(find(connection, table_id, made.partition), made)
-        kept = replace(kept, is_current=is_current)
+        visible = ValidWriteIdList.from_string(made.write_ids)
+        is_current = not _wrote_since(connection, table_id, visible, made.write_id)
+        updated = merged(find(connection, table_id, made.partition), made)
+        updated = replace(updated, is_current=is_current)
         connection.execute(
             "INSERT OR REPLACE INTO statistics (table_id, partition_values, size, files, rows,"
             " raw_size, columns, write_id, write_ids, is_current)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 table_id,
-                _key(kept.partition),
-                kept.size,
-                kept.files,
-                kept.rows,
-                kept.raw_size,
-                json.dumps([asdict(column) for column in kept.columns]),
-                kept.write_id,
-                kept.write_ids,
+                _key(updated.partition),
+                updated.size,
+                updated.files,
+                updated.rows,
+                updated.raw_size,
+                json.dumps([asdict(column) for column in updated.columns]),
+                updated.write_id,
+                updated.write_ids,
                 int(is_current),
             ),
         )
@@ -87,7 +87,7 @@ def mark_changed(
 def forget(
     connection: sqlite3.Connection, table_id: int, partitions: Iterable[tuple[str, ...]]
 ) -> None:
-    """Forget the statistics of partitions that are gone, or have other values now."""
+    """Forget the statistics of partitions that were dropped or renamed."""
     connection.executemany(
         "DELETE FROM statistics WHERE table_id = ? AND partition_values = ?",
         [(table_id, _key(values)) for values in partitions],
@@ -100,16 +100,17 @@ def _key(partition: tuple[str, ...] | None) -> str:
 
 
 def _wrote_since(
-    connection: sqlite3.Connection, table_id: int, seen: ValidWriteIdList, own: int
+    connection: sqlite3.Connection, table_id: int, visible: ValidWriteIdList, write_id: int
 ) -> bool:
     """Return whether another transaction that a snapshot does not see has committed.
 
-    One that changed only the definition counts as well: the two cannot be distinguished any more.
+    A transaction that changed only the definition counts too, because the file does not distinguish
+    it from a write.
     """
-    hidden = json.dumps(sorted({*seen.open, *seen.aborted}))
+    hidden = json.dumps(sorted({*visible.open, *visible.aborted}))
     row = connection.execute(
         "SELECT 1 FROM write_ids WHERE table_id = ? AND outcome = ? AND write_id <> ?"
         " AND (write_id > ? OR write_id IN (SELECT value FROM json_each(?))) LIMIT 1",
-        (table_id, TxnState.COMMITTED.value, own, seen.high_water_mark, hidden),
+        (table_id, TxnState.COMMITTED.value, write_id, visible.high_water_mark, hidden),
     ).fetchone()
     return row is not None

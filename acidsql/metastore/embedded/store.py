@@ -1,6 +1,6 @@
 """``EmbeddedMetastore``: the metastore in one SQLite file, composed of the other modules.
 
-Each method is one SQLite transaction over functions of ``catalog``, ``transactions``,
+Each method runs one SQLite transaction that calls functions of ``catalog``, ``transactions``,
 ``commit_abort``, ``write_ids``, ``write_set``, ``locks`` and ``compactions``.
 """
 
@@ -52,7 +52,7 @@ from acidsql.metastore.model import (
 from acidsql.metastore.moments import Moment, TableVersion
 from acidsql.metastore.tags import Tag
 
-# No identifier begins like this without quotes, and SHOW TABLES leaves these tables out.
+# No unquoted identifier begins like this, and SHOW TABLES skips these tables.
 _STAGED_PREFIX = "_acidsql_created_by_"
 
 _CAPABILITIES = Capabilities(
@@ -76,15 +76,15 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
     Args:
         path: the SQLite file, on a local disk; created with the database ``default`` if missing.
         txn_timeout: seconds without a heartbeat after which a transaction is aborted.
-        synchronous: whether a method returns only when its change is on the disk.
+        synchronous: whether a method returns only when its change is durable.
         clock: returns seconds since 1970; all processes that share the file must use the same
             clock.
-        history_entries: number of a table's newest write ids whose history is kept.
-        files: moves and deletes what changes of the catalog are about; without them only such
-            changes can be made as are about no files.
+        history_entries: number of a table's newest write ids whose history is retained.
+        files: file systems of the tables, which catalog changes need to move and delete files;
+            without them, only changes without file operations are possible.
 
     Raises:
-        MetastoreError: METASTORE_UNAVAILABLE, METASTORE_VERSION or METASTORE_BUSY, here and by
+        MetastoreError: METASTORE_UNAVAILABLE, METASTORE_VERSION or METASTORE_BUSY, here and in
             every method.
     """
 
@@ -119,7 +119,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
             self._create(connection, table, partitions, highest_write_id, highest_txn_id)
 
     def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
-        """See ``Metastore``; no client finds it under its name before ``ShowTable``."""
+        """See ``Metastore``; no client finds the table under its name before ``ShowTable``."""
         self._journal.check_free([table.location])
         staged = replace(table, name=f"{_STAGED_PREFIX}{txn_id}")
         location = Move(source=table.location, keeps_directory=self._journal.exists(table.location))
@@ -131,7 +131,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
             catalog.create_table(connection, staged, created_by_txn=txn_id)
             write_ids.seed(connection, staged.database, staged.name, highest_write_id + 1)
 
-        # Together: undoing it must never delete the directory of a table that came first.
+        # In one step, because undoing must never delete the directory of a table that came first.
         self._journal.enter([undo], TxnState.ABORTED, create)
         return staged
 
@@ -141,8 +141,9 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         self._journal.enter([undo], TxnState.ABORTED)
 
     def drop_table(self, database: str, name: str) -> None:
-        """See ``Metastore``; aborts open transactions that have a write id of the table or wait for
-        it.
+        """See ``Metastore``; abort the open transactions that use the table.
+
+        They have a write id of the table, or wait for a lock on it.
         """
         with self.database.write() as connection:
             table_id = catalog.table_id(connection, database, name)
@@ -188,7 +189,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         return True
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        # A replaced directory waits for its readers in the journal, and not in the queue.
+        # A replaced directory waits for its readers in the journal, not in the queue.
         self._journal.finish_quietly("a cleaner runs")
         return super().ready_to_clean()
 
@@ -203,7 +204,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         self._journal.finish_quietly(f"transaction {txn_id} was aborted")
 
     def abort_txns(self, txn_ids: Sequence[int]) -> None:
-        """See ``Metastore``; aborts none of them if one is committed or unknown."""
+        """See ``Metastore``; abort no transaction if one is committed or unknown."""
         with self.database.write() as connection:
             commit_abort.kill(connection, txn_ids, self._clock())
 
@@ -256,7 +257,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
         statement: RecordedStatement | None = None,
     ) -> tuple[int, ...]:
         with self.database.write() as connection:
-            given = tuple(
+            allocated = tuple(
                 write_ids.allocate(connection, txn_id, database, table) for txn_id in txn_ids
             )
             if statement is not None:
@@ -264,7 +265,7 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
                     history.enter(
                         connection, txn_id, database, table, statement, self._history_entries
                     )
-            return given
+            return allocated
 
     def stream_offset(self, database: str, table: str, stream: str) -> int | None:
         with self.database.read() as connection:

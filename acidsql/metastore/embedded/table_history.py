@@ -1,5 +1,7 @@
-"""History of a table beside its commits: the columns that its older versions are read with, and the
-changes that have made older versions unreadable. A cleaner is no such change.
+"""History of a table in addition to its commits.
+
+It contains the columns of older versions, and the changes that made older versions unreadable. It
+does not contain the removals by cleaners.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from enum import StrEnum
 
 
 class LimitedBy(StrEnum):
-    """Kind of a change that leaves no way to older versions."""
+    """Kind of a change after which older versions cannot be read."""
 
     COLUMNS = "columns"
     PARTITIONS = "partitions"
@@ -18,7 +20,7 @@ class LimitedBy(StrEnum):
 
 
 def record_limit(connection: sqlite3.Connection, table_id: int, reason: LimitedBy) -> None:
-    """Record that versions from before now cannot be read; the commit follows, if there is one."""
+    """Record that older versions can no longer be read; the commit, if any, follows."""
     connection.execute(
         """
         INSERT INTO history_limits (table_id, reason, commit_number)
@@ -30,14 +32,15 @@ def record_limit(connection: sqlite3.Connection, table_id: int, reason: LimitedB
 
 
 def record_columns(connection: sqlite3.Connection, table_id: int, columns: str) -> None:
-    """Record that versions from before now have some columns; the commit follows, if there is one.
+    """Record the columns that all older versions have; the commit, if any, follows.
 
-    Of several changes before the next commit the first counts: nothing was committed between them.
+    If several changes precede the next commit, only the first one counts, because nothing was
+    committed between them.
 
     Args:
-        connection: to the metastore's file.
+        connection: connection to the metastore's file.
         table_id: the table.
-        columns: as ``catalog.columns_text`` writes them.
+        columns: columns in the form of ``catalog.columns_text``.
     """
     connection.execute(
         """
@@ -50,8 +53,9 @@ def record_columns(connection: sqlite3.Connection, table_id: int, columns: str) 
 
 
 def columns_at(connection: sqlite3.Connection, table_id: int, number: int) -> str | None:
-    """Return what ``record_columns`` kept for the version after the commit with a number; None if
-    its columns are those of now.
+    """Return the columns that ``record_columns`` stored for the version after a commit number.
+
+    None if the version has the current columns.
     """
     row = connection.execute(
         "SELECT columns FROM column_history WHERE table_id = ? AND commit_number > ?"

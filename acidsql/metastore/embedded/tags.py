@@ -10,7 +10,7 @@ from acidsql.metastore.moments import TableVersion
 from acidsql.metastore.tags import Tag, tag_exists, tag_not_found
 
 _COLUMNS = "tag_id, name, version, committed, write_ids, created, expires"
-# What is kept now: an expired tag is still listed, and may be dropped.
+# Condition for tags that protect directories. Expired tags are still listed and can be dropped.
 _IS_LIVE = "(expires IS NULL OR expires > :now)"
 
 
@@ -26,16 +26,16 @@ def create(
     """Create a tag.
 
     Args:
-        connection: to the metastore's file.
-        table_id: of the table.
-        name: of the tag.
+        connection: connection to the metastore's file.
+        table_id: id of the table.
+        name: name of the tag.
         version: the version that it names.
-        number: of the commit that the version ends with.
+        number: number of the last commit in the version.
         now: seconds since 1970.
         expires: seconds since 1970; None: never.
 
     Raises:
-        AcidAnalysisError: TAG_ALREADY_EXISTS, also of one that has expired.
+        AcidAnalysisError: TAG_ALREADY_EXISTS, even if the existing tag has expired.
     """
     if _find(connection, table_id, name) is not None:
         raise tag_exists(version.write_ids.table, name)
@@ -54,7 +54,7 @@ def create(
         ),
     )
     row = _find(connection, table_id, name)
-    assert row is not None  # it was made in this transaction
+    assert row is not None  # this transaction has inserted it
     return _tag(row)
 
 
@@ -72,7 +72,7 @@ def drop(connection: sqlite3.Connection, table_id: int, table: str, name: str) -
 
 
 def of_table(connection: sqlite3.Connection, table_id: int) -> tuple[Tag, ...]:
-    """Return the tags of a table, expired ones too, in the order of their versions."""
+    """Return the tags of a table, including expired ones, in the order of their versions."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM tags WHERE table_id = ? ORDER BY version, name", (table_id,)
     )
@@ -82,7 +82,7 @@ def of_table(connection: sqlite3.Connection, table_id: int) -> tuple[Tag, ...]:
 def version_of(
     connection: sqlite3.Connection, table_id: int, name: str
 ) -> tuple[TableVersion, int] | None:
-    """Return the version of a tag, and the number of its commit; None if there is none."""
+    """Return the version of a tag and its commit number; None if the tag does not exist."""
     row = _find(connection, table_id, name)
     if row is None:
         return None
@@ -106,7 +106,7 @@ def is_kept(
 def is_unconsidered(
     connection: sqlite3.Connection, table_id: int, considered: Collection[int], now: float
 ) -> bool:
-    """Return whether there is a tag, not expired, that a cleaner has not considered."""
+    """Return whether a tag exists that has not expired and that a cleaner has not considered."""
     rows = connection.execute(
         f"SELECT tag_id FROM tags WHERE table_id = :table AND {_IS_LIVE}",
         {"table": table_id, "now": now},

@@ -16,7 +16,7 @@ from acidsql.metastore.model import CompactionState, TxnInfo, TxnState, TxnType
 
 
 class AbortCause(StrEnum):
-    """Cause of an abort, in words that follow "was aborted:"."""
+    """Cause of an abort, as a clause that follows "was aborted:"."""
 
     CLIENT = "it was rolled back"
     KILLED = "somebody aborted it"
@@ -29,7 +29,7 @@ class AbortCause(StrEnum):
 def open_txn(
     connection: sqlite3.Connection, user: str, host: str, txn_type: TxnType, now: float, client: str
 ) -> int:
-    """Open a transaction (``Metastore.open_txn``); the caller reaps before."""
+    """Open a transaction (``Metastore.open_txn``); the caller reaps first."""
     cursor = connection.execute(
         "INSERT INTO txns (state, type, user, host, started, last_heartbeat, client)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -42,7 +42,7 @@ def seed_txn_id(connection: sqlite3.Connection, next_txn_id: int) -> int:
     """Raise the next transaction id to at least ``next_txn_id``; skipped ids count as committed.
 
     Returns:
-        The highest transaction id given before.
+        The highest transaction id that was allocated before.
     """
     before = highest_txn_id(connection)
     if highest_txn_id(connection) == 0:
@@ -55,13 +55,13 @@ def seed_txn_id(connection: sqlite3.Connection, next_txn_id: int) -> int:
 
 
 def highest_txn_id(connection: sqlite3.Connection) -> int:
-    """Return the highest transaction id given so far, 0 before the first."""
+    """Return the highest allocated transaction id, 0 before the first one."""
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'txns'").fetchone()
     return 0 if row is None else int(row[0])
 
 
 def lowest_open_txn_id(connection: sqlite3.Connection) -> int:
-    """Return the lowest open transaction id, or the next one to be given if none is open."""
+    """Return the lowest open transaction id, or the next id if no transaction is open."""
     row = connection.execute(
         "SELECT min(txn_id) FROM txns WHERE state = ?", (TxnState.OPEN.value,)
     ).fetchone()
@@ -69,10 +69,10 @@ def lowest_open_txn_id(connection: sqlite3.Connection) -> int:
 
 
 def state_of(connection: sqlite3.Connection, txn_id: int) -> TxnState:
-    """Return the state of a transaction, also if its row was pruned.
+    """Return the state of a transaction, even if its row was pruned.
 
     Raises:
-        TransactionStateError: NO_SUCH_TXN, the id was never given.
+        TransactionStateError: NO_SUCH_TXN, the id was never allocated.
     """
     row = connection.execute("SELECT state FROM txns WHERE txn_id = ?", (txn_id,)).fetchone()
     if row is not None:
@@ -100,7 +100,7 @@ def aborted_error(connection: sqlite3.Connection, txn_id: int) -> TransactionSta
 
 
 def abort_cause(connection: sqlite3.Connection, txn_id: int) -> str:
-    """Return the cause of an abort, in words that follow "was aborted:"."""
+    """Return the cause of an abort, as a clause that follows "was aborted:"."""
     row = connection.execute("SELECT abort_cause FROM txns WHERE txn_id = ?", (txn_id,)).fetchone()
     return "long ago, and its files were removed" if row is None else str(row[0])
 
@@ -150,9 +150,9 @@ def open_txns(connection: sqlite3.Connection) -> tuple[TxnInfo, ...]:
 
 
 def clients_at_work(connection: sqlite3.Connection) -> frozenset[str]:
-    """Return the clients that have open transactions or compactions to work on, if they are known.
+    """Return the known clients with open transactions or with compactions in progress.
 
-    Transactions of acidsql up to schema version 3 are of unknown clients.
+    The clients of transactions up to schema version 3 are unknown.
     """
     rows = connection.execute(
         "SELECT client FROM txns WHERE state = ? AND client IS NOT NULL"

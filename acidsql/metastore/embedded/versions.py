@@ -1,9 +1,9 @@
-"""Versions of tables in the embedded metastore, and what is left of the directories of old ones.
+"""Versions of tables in the embedded metastore, and the remaining directories of old versions.
 
-The commits of all tables have numbers in their order, so a version is what has a number up to that
-of its own commit. What makes older versions unreadable is recorded before it happens: changes of
-partitions in ``history_limits``, removal of directories in ``cleaned_history``. Columns of older
-versions are in ``column_history``.
+The commits of all tables are numbered in their order, so a version contains all commits up to the
+number of its own commit. Every change that makes older versions unreadable is recorded before it
+happens: changes of partitions in ``history_limits``, and removals of directories in
+``cleaned_history``. ``column_history`` contains the columns of older versions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Writes:
     """Write ids of one table.
 
     Attributes:
-        settled: see ``settled_write_id`` in ``schema``.
+        settled: value of ``settled_write_id``; see ``schema``.
         created: time at which the table was created, in seconds since 1970.
     """
 
@@ -75,16 +75,14 @@ class _Writes:
         return cls(connection, name, table_id, row[0], row[1], row[2])
 
     def one(self, query: str, *values: object) -> int | None:
-        """Return the only value of a query over the write ids of the table. ``:table``
-        is its id.
-        """
+        """Return the only value of a query over the write ids of the table, with id ``:table``."""
         names = {f"v{i}": value for i, value in enumerate(values)}
         row = self.connection.execute(query, {"table": self.table_id, **names}).fetchone()
         return None if row is None else row[0]
 
     @property
-    def untold(self) -> int:
-        """Highest write id below all that this metastore has given; they were in directories."""
+    def highest_unallocated(self) -> int:
+        """Highest write id that was read from directories, below all ids of this metastore."""
         first = self.one("SELECT min(write_id) FROM write_ids WHERE table_id = :table")
         return self.settled if first is None else min(self.settled, first - 1)
 
@@ -94,9 +92,9 @@ def find(
 ) -> TableVersion:
     """Find the version of a table (``Metastore.find_version``)."""
     writes = _Writes.of(connection, database, table)
-    found, number = _find(writes, moment, now)
+    version, number = _find(writes, moment, now)
     columns = table_history.columns_at(connection, writes.table_id, number)
-    return found if columns is None else replace(found, columns=catalog.columns_of(columns))
+    return version if columns is None else replace(version, columns=catalog.columns_of(columns))
 
 
 def create_tag(
@@ -124,22 +122,22 @@ def _find(writes: _Writes, moment: Moment, now: float) -> tuple[TableVersion, in
     """Find the version of a moment, and the number of its last commit."""
     match moment:
         case WriteIdMoment(write_id=write_id):
-            found, number = _of_write_id(writes, moment, write_id)
+            version, number = _of_write_id(writes, moment, write_id)
         case BeforeWriteMoment(write_id=write_id):
-            found, number = _before_write_id(writes, moment, write_id)
+            version, number = _before_write_id(writes, moment, write_id)
         case TransactionMoment(txn_id=txn_id):
-            found, number = _of_transaction(writes, moment, txn_id)
+            version, number = _of_transaction(writes, moment, txn_id)
         case BeforeTransactionMoment(txn_id=txn_id):
-            found, number = _before_transaction(writes, moment, txn_id)
+            version, number = _before_transaction(writes, moment, txn_id)
         case TimeMoment():
-            found, number = _of_time(writes, moment, now)
+            version, number = _of_time(writes, moment, now)
         case TagMoment(name=name):
             tagged = tags.version_of(writes.connection, writes.table_id, name)
             if tagged is None:
                 _refuse(writes, moment, "there is no tag of this name")
-            found, number = tagged
+            version, number = tagged
     _check_limits(writes, moment, number)
-    return found, number
+    return version, number
 
 
 def _of_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableVersion, int]:
@@ -163,7 +161,7 @@ def _of_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableV
     if number is not None:
         highest = _highest(writes, number)
         return _version(writes, write_id, ended, number, max(highest, write_id)), number
-    # The order of these commits is unknown. They count as in the order of the write ids.
+    # The order of these commits is unknown. It counts as the order of the write ids.
     later = writes.one(
         "SELECT max(commit_number) FROM write_ids WHERE table_id = :table AND write_id <= :v0",
         write_id,
@@ -172,17 +170,17 @@ def _of_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableV
 
 
 def _before_write_id(writes: _Writes, moment: Moment, write_id: int) -> tuple[TableVersion, int]:
-    """Return the version before the commit of a write id, and the number of the commit before."""
+    """Return the version before a write id's commit, and the number of the preceding commit."""
     if write_id == 0:
         raise version_not_found(
             writes.name, moment, "write ids begin with 1", writes.next_write_id - 1
         )
-    _, own = _of_write_id(writes, moment, write_id)
+    _, last_number = _of_write_id(writes, moment, write_id)
     commit_number = writes.one(
         "SELECT commit_number FROM write_ids WHERE table_id = :table AND write_id = :v0", write_id
     )
-    # Commits without a number count as in the order of the write ids.
-    number = own if commit_number is None else own - 1
+    # Commits without a number count in the order of their write ids.
+    number = last_number if commit_number is None else last_number - 1
     highest = write_id - 1 if commit_number is None else max(_highest(writes, number), write_id - 1)
     return _version(writes, write_id - 1, None, number, highest), number
 
@@ -198,7 +196,7 @@ def _before_transaction(writes: _Writes, moment: Moment, txn_id: int) -> tuple[T
 
 
 def _commit_number(writes: _Writes, moment: Moment, txn_id: int) -> int:
-    """Return the number of the commit of a transaction that a moment names."""
+    """Return the commit number of the transaction that a moment names."""
     row = writes.connection.execute(
         "SELECT outcome, commit_number, ended FROM write_ids WHERE txn_id = ? LIMIT 1", (txn_id,)
     ).fetchone()
@@ -227,8 +225,8 @@ def _of_time(writes: _Writes, moment: TimeMoment, now: float) -> tuple[TableVers
         _refuse(writes, moment, "it is in the future")
     if moment.seconds < writes.created:
         _refuse(writes, moment, "the table was created later")
-    # By the numbers of all tables: the same commits for each table of a statement, and no commit
-    # without those before it, if the clock was set back.
+    # Use the commit numbers of all tables, so that a statement sees the same commits in each table,
+    # and no commit without the earlier ones, even if the clock was set back.
     row = writes.connection.execute(
         f"SELECT max(commit_number) FROM write_ids WHERE {MICROSECONDS_SQL} <= ?",
         (moment.microseconds,),
@@ -246,8 +244,8 @@ def _of_time(writes: _Writes, moment: TimeMoment, now: float) -> tuple[TableVers
 
 
 def _at_number(writes: _Writes, moment: Moment, number: int) -> TableVersion:
-    """Return the version of a table after the commit with a number, of whichever table."""
-    highest = max(_highest(writes, number), writes.untold)
+    """Return the version of a table after a commit number, which any table may have."""
+    highest = max(_highest(writes, number), writes.highest_unallocated)
     recorded = writes.one(
         "SELECT count(*) FROM write_ids WHERE table_id = :table AND write_id > :v0"
         " AND write_id <= :v1",
@@ -267,25 +265,25 @@ def _at_number(writes: _Writes, moment: Moment, number: int) -> TableVersion:
         " ORDER BY coalesce(commit_number, 0) DESC, write_id DESC LIMIT 1",
         (writes.table_id, TxnState.COMMITTED.value, number),
     ).fetchone()
-    write_id, ended = row or (writes.untold, None)
+    write_id, ended = row or (writes.highest_unallocated, None)
     return _version(writes, write_id, ended, number, highest)
 
 
 def _highest(writes: _Writes, number: int) -> int:
-    """Return the highest write id whose commit has a number up to ``number``, 0 for none."""
-    found = writes.one(
+    """Return the highest write id with a commit number up to ``number``, 0 if there is none."""
+    highest = writes.one(
         "SELECT max(write_id) FROM write_ids WHERE table_id = :table AND outcome = :v0"
         " AND coalesce(commit_number, 0) <= :v1",
         TxnState.COMMITTED.value,
         number,
     )
-    return found or 0
+    return highest or 0
 
 
 def _version(
     writes: _Writes, write_id: int, ended: float | None, number: int, highest: int
 ) -> TableVersion:
-    """Return a version with the write ids up to ``highest`` that had committed by ``number``."""
+    """Return a version with the write ids up to ``highest`` that committed up to ``number``."""
     rows = writes.connection.execute(
         "SELECT write_id, outcome FROM write_ids WHERE table_id = :table AND write_id <= :highest"
         " AND cleaned = 0 AND (outcome IS NOT :committed OR commit_number > :number)",
@@ -322,7 +320,7 @@ def _check_limits(writes: _Writes, moment: Moment, number: int) -> None:
 
 
 def _first_from(writes: _Writes, number: int) -> int | None:
-    """Return the first version whose commit has at least a number; None if there is none yet."""
+    """Return the first version with a commit number of at least ``number``, or None."""
     return writes.one(
         "SELECT write_id FROM write_ids WHERE table_id = :table AND commit_number >= :v0"
         " ORDER BY commit_number LIMIT 1",
@@ -342,7 +340,10 @@ def hold(
     version: TableVersion,
     now: float,
 ) -> Mapping[str | None, int] | None:
-    """Hold cleaners back, and return what they have removed (``Metastore.hold_history``)."""
+    """Hold back cleaners, and return where they have removed directories.
+
+    See ``Metastore.hold_history``.
+    """
     require_open(connection, txn_id)
     table_id = catalog.table_id(connection, database, table)
     connection.execute(
@@ -372,7 +373,7 @@ def start_removal(
     considered: Collection[int],
     now: float,
 ) -> bool:
-    """Record what a cleaner is about to remove (``Metastore.start_removal``)."""
+    """Record that a cleaner is about to remove directories (``Metastore.start_removal``)."""
     table_id = catalog.table_id(connection, database, table)
     reader = connection.execute(
         "SELECT 1 FROM history_readers JOIN txns USING (txn_id)"
@@ -392,8 +393,9 @@ def start_removal(
 def oldest_complete(
     connection: sqlite3.Connection, database: str, table: str, write_id: int
 ) -> int | None:
-    """Return the oldest version that has all that was committed up to a write id
-    (``Metastore.oldest_version``).
+    """Return the oldest version that contains all committed write ids up to ``write_id``.
+
+    See ``Metastore.oldest_version``.
     """
     writes = _Writes.of(connection, database, table)
     number = writes.one(

@@ -43,11 +43,11 @@ def record_commit(connection: sqlite3.Connection, txn_id: int, now: float) -> No
     row = connection.execute(
         "SELECT value + 1 FROM counters WHERE name = 'commit_number'"
     ).fetchone()
-    written = connection.execute(
+    cursor = connection.execute(
         "UPDATE write_ids SET outcome = ?, commit_number = ?, ended = ? WHERE txn_id = ?",
         (TxnState.COMMITTED.value, row[0], now, txn_id),
     )
-    if written.rowcount:
+    if cursor.rowcount:
         connection.execute("UPDATE counters SET value = ? WHERE name = 'commit_number'", (row[0],))
 
 
@@ -81,7 +81,7 @@ def of_transaction(connection: sqlite3.Connection, txn_id: int) -> dict[str, int
 def given_after(
     connection: sqlite3.Connection, database: str, table: str, write_id: int
 ) -> frozenset[int]:
-    """Return the write ids above one that were given (``Metastore.write_ids_after``)."""
+    """Return the allocated write ids above ``write_id`` (``Metastore.write_ids_after``)."""
     rows = connection.execute(
         "SELECT write_id FROM write_ids WHERE table_id = ? AND write_id > ?",
         (catalog.table_id(connection, database, table), write_id),
@@ -100,12 +100,12 @@ def seed(
     """Raise the next write id of a table (``Metastore.seed_write_id``).
 
     Args:
-        connection: to the metastore's file.
-        database: of the table.
-        table: its name.
-        next_id: the least that the next write id may be.
-        by_others: whether others have used the ids that are skipped, who may have removed
-            directories too.
+        connection: connection to the metastore's file.
+        database: database of the table.
+        table: name of the table.
+        next_id: minimum of the next write id.
+        by_others: whether other writers have used the skipped ids, and may have removed directories
+            too.
     """
     table_id = catalog.table_id(connection, database, table)
     if next_id > next_write_id(connection, database, table):
@@ -116,7 +116,7 @@ def seed(
         connection.execute(
             "UPDATE tables SET next_write_id = ? WHERE table_id = ?", (next_id, table_id)
         )
-        # Those that were skipped count as committed. What became of them is unknown.
+        # The skipped ids count as committed, because their outcome is unknown.
         connection.execute(
             "UPDATE tables SET settled_write_id = max(settled_write_id, ?) WHERE table_id = ?",
             (next_id - 1, table_id),
@@ -129,13 +129,13 @@ def valid_write_ids(
     """Return the write ids that a snapshot sees (``Metastore.valid_write_ids``).
 
     The high-water mark is the highest write id of a transaction within the snapshot, or the table's
-    ``settled_write_id`` if that is higher. Below it, write ids of transactions that were open or
-    aborted, or that came after the snapshot, are invalid (GetValidWriteIdsForTableFunction).
+    ``settled_write_id`` if that is higher. Below the mark, write ids are invalid if the transaction
+    was open or aborted, or came after the snapshot (GetValidWriteIdsForTableFunction).
     """
     table_id = catalog.table_id(connection, database, table)
     high_water_mark = _high_water_mark(connection, table_id, txns.high_water_mark)
-    # The plus keeps SQLite on the index by transaction, where the few later ones are at the end; by
-    # the primary key it would read every row of the table.
+    # The plus makes SQLite use the index by transaction, where the few later ids are at the end.
+    # With the primary key, it would read every row of the table.
     later = connection.execute(
         "SELECT write_id FROM write_ids WHERE +table_id = ? AND txn_id > ? AND write_id <= ?",
         (table_id, txns.high_water_mark, high_water_mark),
@@ -168,7 +168,7 @@ def _high_water_mark(connection: sqlite3.Connection, table_id: int, highest_txn_
     finished = connection.execute(
         "SELECT settled_write_id FROM tables WHERE table_id = ?", (table_id,)
     ).fetchone()[0]
-    # Here the plus keeps SQLite on the primary key, by which the answer is among the last rows.
+    # Here the plus makes SQLite use the primary key, where the answer is among the last rows.
     row = connection.execute(
         "SELECT write_id FROM write_ids WHERE table_id = ? AND +txn_id <= ?"
         " ORDER BY write_id DESC LIMIT 1",

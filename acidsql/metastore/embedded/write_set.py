@@ -1,8 +1,9 @@
 """Write sets of transactions, and their conflicts (Hive's TXN_COMPONENTS and WRITE_SET).
 
-Two transactions conflict when both UPDATE or DELETE the same partition, or either of them the whole
-table, and one commits after the other opened. Where delete events name the rows of both, the later
-one's client compares these, and the commit takes its word; INSERT never conflicts.
+Two transactions conflict if both UPDATE or DELETE in the same partition and one commits after the
+other opened. A change of the whole table conflicts with every partition. If delete events name the
+changed rows on both sides, the client of the later transaction compares them, and the commit relies
+on its result. INSERT never conflicts.
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ def enter(
     """Add the change of a partition, or of a whole table (None), to the write set.
 
     Args:
-        placeholder: it replaces the partitions of a dynamic write until they are known.
-        by_rows: delete events name the rows that are changed.
+        placeholder: whether the entry replaces the partitions of a dynamic write until they are
+            known.
+        by_rows: whether delete events name the changed rows.
     """
     entry = (txn_id, table_id, partition, operation.value, int(placeholder))
-    known = connection.execute(
+    existing = connection.execute(
         "SELECT 1 FROM write_set WHERE txn_id = ? AND table_id = ? AND partition_name IS ?"
         " AND operation = ? AND placeholder = ?",
         entry,
     ).fetchone()
-    if known is None:
+    if existing is None:
         connection.execute(
             "INSERT INTO write_set VALUES (?, ?, ?, ?, ?, ?)", (*entry, int(by_rows))
         )
@@ -58,8 +60,8 @@ def replace_placeholder(
 ) -> None:
     """Replace the placeholder of a dynamic write by the partitions that it changed.
 
-    Placeholders of the transaction's other operations stay: a statement that locks dynamically for
-    three operations reports the partitions of each, even if there are none.
+    Placeholders of the transaction's other operations stay. A statement that locks dynamically for
+    three operations reports the partitions of each operation, even if there are none.
     """
     connection.execute(
         "DELETE FROM write_set"
@@ -80,8 +82,9 @@ def replace_placeholder(
 
 
 def _changes_rows(connection: sqlite3.Connection, txn_id: int, table_id: int) -> bool:
-    """Return whether a transaction changes a table by delete events: it has locked it as UPDATE,
-    DELETE and MERGE do, and not to replace rows.
+    """Return whether a transaction changes a table by delete events.
+
+    It does if it holds the locks of UPDATE, DELETE and MERGE, and no lock for replacing rows.
     """
     rows = connection.execute(
         "SELECT type FROM locks WHERE txn_id = ? AND table_id = ?", (txn_id, table_id)
@@ -95,11 +98,12 @@ def conflict(
 ) -> WriteConflictError | None:
     """Return the first conflict of a transaction with one that committed after it was opened.
 
-    Stricter than Hive's server (CommitTxnFunction): a change of a whole table conflicts with a
-    change of any of its partitions.
+    This is stricter than Hive's server (CommitTxnFunction): a change of a whole table conflicts
+    with a change of any of its partitions.
 
     Args:
-        compared: what was compared by rows, which is no conflict; None compares only partitions.
+        compared: changes that the client compared by rows, which are not conflicts; None compares
+            only partitions.
     """
     disjoint = frozenset() if compared is None else compared.disjoint
     for clash in _clashes(connection, txn_id):
@@ -115,7 +119,7 @@ def conflict(
 
 
 def concurrent_writes(connection: sqlite3.Connection, txn_id: int) -> tuple[ConcurrentWrite, ...]:
-    """Return the changes to compare with those of a transaction (``Metastore``)."""
+    """Return the changes that a client must compare (``Metastore.concurrent_writes``)."""
     return tuple(
         ConcurrentWrite(
             txn_id=clash["winner"],
@@ -132,7 +136,7 @@ def concurrent_writes(connection: sqlite3.Connection, txn_id: int) -> tuple[Conc
 
 
 def is_complete(connection: sqlite3.Connection, txn_id: int, compared: Compared) -> bool:
-    """Return whether no other commit is left that an open transaction has still to compare."""
+    """Return whether an open transaction has compared all other commits that it must compare."""
     if state_of(connection, txn_id) is not TxnState.OPEN:
         return True
     if any(
@@ -152,7 +156,7 @@ def _has_others(
     table: str,
     shown: ValidWriteIdList,
 ) -> bool:
-    """Return whether another transaction has committed a write id that a list does not show."""
+    """Return whether another transaction has committed a write id that a list does not contain."""
     row = connection.execute(
         """
         SELECT 1 FROM write_ids
@@ -172,12 +176,12 @@ def _has_others(
 
 
 def _clashes(connection: sqlite3.Connection, txn_id: int) -> list[sqlite3.Row]:
-    """Return the changes of a transaction with those of others that committed after it was opened,
-    in the same partition, in the order of their commits.
+    """Return the pairs of changes in the same partition, in the order of the commits.
 
-    ``by_rows`` is 1 if delete events name the rows of both. Objects on which the transaction holds
-    an EXCLUSIVE lock are exempt: they were not changed since it was granted, and the transaction
-    has seen what was committed before.
+    One change of a pair is of the transaction, the other is of a transaction that committed after
+    it was opened. ``by_rows`` is 1 if delete events name the changed rows of both. Objects on which
+    the transaction holds an EXCLUSIVE lock are exempt, because it has seen all earlier commits, and
+    no other transaction has changed them since.
     """
     changes = (Operation.UPDATE.value, Operation.DELETE.value)
     return connection.execute(
@@ -219,9 +223,7 @@ def _clashes(connection: sqlite3.Connection, txn_id: int) -> list[sqlite3.Row]:
 
 
 def has_changes(connection: sqlite3.Connection, txn_id: int) -> bool:
-    """Return whether a transaction updates or deletes anything, so that others may conflict with
-    it.
-    """
+    """Return whether a transaction updates or deletes rows, so that others may conflict."""
     row = connection.execute(
         "SELECT 1 FROM write_set WHERE txn_id = ? AND operation IN (?, ?) LIMIT 1",
         (txn_id, Operation.UPDATE.value, Operation.DELETE.value),

@@ -1,6 +1,6 @@
-"""Hive Metastore over Thrift: 3.1, 4.0 and 4.1, through one interface.
+"""Client of the Hive Metastore over Thrift: 3.1, 4.0 and 4.1, through one interface.
 
-``store`` composes the other modules; ``hive_metastore.thrift`` has the calls that they make.
+``store`` composes the other modules. ``hive_metastore.thrift`` defines the calls that they make.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def connect(
         uris: ``thrift://host:port``, several separated by commas.
         user: user name of the caller.
         timeout: seconds to wait for an answer.
-        kerberos: principal of the server, if it demands Kerberos.
-        tls: if the server speaks TLS.
-        files: deletes the sources of LOAD DATA.
+        kerberos: principal of the server, if it requires Kerberos.
+        tls: settings of TLS, if the server requires it.
+        files: file systems of the sources of LOAD DATA, which the client deletes.
 
     Raises:
         MetastoreError: METASTORE_URI; METASTORE_AUTHENTICATION, certificates cannot be read.

@@ -1,4 +1,4 @@
-"""Alterations of tables of the Hive Metastore, which take nothing back that others did."""
+"""Alterations of tables in the Hive Metastore that do not undo the changes of other clients."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from acidsql.metastore.hive.server import CAPABILITIES, CATALOG, PROCESSOR, Serv
 from acidsql.metastore.hive.server_limits import check_table
 from acidsql.metastore.model import Column, Table, TableType
 
-# Message with which Hive 4 refuses to alter a table that has another time of change.
+# Message with which Hive 4 refuses to alter a table whose time of change differs.
 _MODIFIED = "The table has been modified"
-# Message with which Hive 4 refuses to move statistics of columns without a write id.
+# Message with which Hive 4 refuses to move column statistics without a write id.
 _NEEDS_WRITE_ID = "Cannot change stats state"
 
 
 def convert(server: Server, table: Table) -> None:
     """Make a plain table of the server transactional.
 
-    Its statistics are removed: nothing guarantees that they are right.
+    This removes its statistics, because they may be wrong.
     """
     existing = fetch_any(server, table.database, table.name)
     if existing is None:
@@ -71,7 +71,7 @@ def alter_table(server: Server, existing: Any, table: Table, before: Table | Non
 
 
 def replace_table(server: Server, existing: Any, before: Table, after: Table) -> None:
-    """Replace the definition of a table if it is still the one that was read.
+    """Replace the definition of a table if no client has changed it since it was read.
 
     Raises:
         WriteConflictError: CONCURRENT_WRITE.
@@ -93,12 +93,12 @@ def rename_table(
 ) -> None:
     """Rename a table (``Metastore.rename_table``).
 
-    The server moves a managed table that lies in its default place, with its partitions
-    (HiveAlterHandler), and the statistics of columns; for those of partitions Hive 4.0 wants a
-    write id.
+    If a managed table is in its default location, the server moves it with its partitions and its
+    column statistics (HiveAlterHandler). To move column statistics of partitions, Hive 4.0 requires
+    a write id.
 
     Args:
-        context: as for ``send_altered``, if a transaction renames it.
+        context: see ``send_altered``, if a transaction renames the table.
     """
     new_database, new_name = lowered(new_database), lowered(new_name)
     database(server, new_database)
@@ -116,26 +116,26 @@ def rename_table(
 
 
 def send_altered(server: Server, existing: Any, altered: Any, **context: Any) -> None:
-    """Replace a table of the server by another version of it, perhaps of another name.
+    """Replace a table of the server by a changed version, possibly with another name.
 
-    Hive 4 does so only if the table still has the time of change with which it was fetched
-    (HiveAlterHandler, ``expected_parameter_key``). Every alteration gives it a later one, except
-    those that only mark statistics as out of date: two of them may cross each other.
+    Hive 4 does so only if the table still has the time of change with which acidsql fetched it
+    (HiveAlterHandler, ``expected_parameter_key``). Every alteration sets a later time, except an
+    alteration that only marks statistics as out of date. Two such alterations do not conflict.
 
     Args:
         existing: the server's table (``ServerTables.to_alter``).
-        altered: its other version.
-        context: of Hive 4: ``writeId`` and ``validWriteIdList``, where a transaction vouches for
-            changed statistics.
+        altered: its changed version.
+        context: ``writeId`` and ``validWriteIdList`` for Hive 4, if a transaction changes the
+            statistics.
 
     Raises:
-        WriteConflictError: CONCURRENT_WRITE, another client has altered or dropped it since.
+        WriteConflictError: CONCURRENT_WRITE, another client has altered or dropped the table since.
     """
     before = (existing.parameters or {}).get(DDL_TIME, "")
     if "writeId" not in context:
         altered.parameters[DDL_TIME] = _later(before)
         if _moves_column_statistics(existing, altered):
-            # Hive 4 demands a write id of a client that changes them, not of one that drops them.
+            # Hive 4 requires a write id to change these statistics, but not to drop them.
             altered.parameters.pop(ACCURATE, None)
     names = (existing.dbName, existing.tableName)
     try:
@@ -159,7 +159,7 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
 def _send(
     server: Server, names: tuple[str, str], altered: Any, before: str, context: Mapping[str, Any]
 ) -> None:
-    """Send an altered table, with the time of change that the server compares, if it can."""
+    """Send an altered table, with the expected time of change if the server can compare it."""
     properties = dict(NO_STATISTICS)
     if before and server.compares_before_alter:
         properties |= {"expected_parameter_key": DDL_TIME, "expected_parameter_value": before}
@@ -181,7 +181,7 @@ def _send(
 
 
 def _moves_column_statistics(existing: Any, altered: Any) -> bool:
-    """Return whether the server has to rewrite statistics of columns for an altered table."""
+    """Return whether the server must rewrite the column statistics of an altered table."""
     before, after = (
         (table.dbName, table.tableName, table.sd.cols) for table in (existing, altered)
     )
@@ -189,25 +189,27 @@ def _moves_column_statistics(existing: Any, altered: Any) -> bool:
 
 
 def _later(changed: str) -> str:
-    """Return the time in seconds since 1970 for a change after another one."""
+    """Return a time in seconds since 1970 that is later than another time of change."""
     before = int(changed) if changed.isdecimal() else 0
     return str(max(int(time.time()), before + 1))
 
 
 def _is_altered(server: Server, altered: Any) -> bool:
-    """Return whether the table is as it was to be: the call was sent again after its answer was
-    lost, and the server refused what it had done before.
+    """Return whether the table already has the requested state.
+
+    In this case the answer to the first call was lost, the call was sent again, and the server
+    refused to repeat it.
     """
-    found = fetch_any(server, altered.dbName, altered.tableName)
-    if found is None:
+    current = fetch_any(server, altered.dbName, altered.tableName)
+    if current is None:
         return False
     wanted = (altered.sd.cols, altered.partitionKeys, altered.createTime)
-    same = wanted == (found.sd.cols, found.partitionKeys, found.createTime)
-    return bool(same and altered.parameters.items() <= found.parameters.items())
+    same = wanted == (current.sd.cols, current.partitionKeys, current.createTime)
+    return bool(same and altered.parameters.items() <= current.parameters.items())
 
 
 def _is(current: Table, made: Table) -> bool:
-    """Return whether a table is as it was made, but for constraints."""
+    """Return whether two definitions of a table are equal except for constraints."""
     return current == replace(
         made,
         columns=_unconstrained(made.columns),

@@ -1,8 +1,8 @@
-"""Statistics that ANALYZE TABLE computed, in the Hive Metastore as Hive writes them.
+"""Statistics of ANALYZE TABLE in the Hive Metastore, in Hive's form.
 
-Rows and sizes are parameters of a table or partition, with ``COLUMN_STATS_ACCURATE``. Statistics of
-columns have calls of their own. Both are written under the write id of the transaction that
-computed them, with the write ids that it saw: Hive 4 does not believe them if others have written
+Rows and sizes are parameters of a table or partition, next to ``COLUMN_STATS_ACCURATE``. Column
+statistics have separate calls. Both are stored with the write id of the transaction that computed
+them and the write ids that it saw. Hive 4 does not trust them if other transactions have written
 since (isCurrentStatsValidForTheQuery of ObjectStore).
 """
 
@@ -23,7 +23,7 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
 from acidsql.metastore.table_statistics import Statistics
 
-# Writer of the statistics: Hive reads only those of its own name.
+# Engine that wrote the statistics. Hive reads only those with its own name.
 _ENGINE = "hive"
 _BASIC = "BASIC_STATS"
 _OF_COLUMNS = "COLUMN_STATS"
@@ -38,18 +38,18 @@ def record(
 ) -> None:
     """Write statistics (``RecordStatistics``).
 
-    Of a table with partitions Hive keeps only those of its partitions.
+    For a table with partitions, Hive stores only the statistics of the partitions.
 
     Args:
-        now: write ids that are visible by now. If others have written since the snapshot, or may be
-            about to commit, the statistics do not count as accurate. Hive 4 looks as well, and sees
-            those who write statistics themselves (``hive.stats.autogather``).
+        now: write ids that are visible now. If other transactions have written since the snapshot,
+            or may be about to commit, the statistics do not count as accurate. Hive 4 checks this
+            too, and detects writers that store statistics (``hive.stats.autogather``).
     """
     seen = ValidWriteIdList.from_string(computed[0].write_ids)
     if _changed(seen, now, write_id):
-        computed = [replace(own, is_current=False) for own in computed]
+        computed = [replace(statistics, is_current=False) for statistics in computed]
     text = with_own(seen, write_id).to_string()
-    computed = [replace(own, write_ids=text) for own in computed]
+    computed = [replace(statistics, write_ids=text) for statistics in computed]
     if not table.partitionKeys:
         (whole,) = computed
         context = _context(server, write_id, whole.write_ids)
@@ -57,39 +57,39 @@ def record(
         alterations.send_altered(server, table, altered, **context)
         _send_columns(server, table, write_id, [whole])
         return
-    own = {s.partition: s for s in computed if s.partition is not None}
-    if not own:
+    by_partition = {s.partition: s for s in computed if s.partition is not None}
+    if not by_partition:
         return
-    existing = partitions.fetch(server, table, list(own))
-    changed = [_with_basic(p, own[tuple(p.values)], write_id) for p in existing]
-    found = [own[tuple(p.values)] for p in existing]
+    existing = partitions.fetch(server, table, list(by_partition))
+    changed = [_with_basic(p, by_partition[tuple(p.values)], write_id) for p in existing]
+    of_existing = [by_partition[tuple(p.values)] for p in existing]
     if changed:
-        context = _context(server, write_id, found[0].write_ids)
+        context = _context(server, write_id, of_existing[0].write_ids)
         partitions.send(server, table, changed, **context)
-        _send_columns(server, table, write_id, found)
+        _send_columns(server, table, write_id, of_existing)
 
 
-def _changed(seen: ValidWriteIdList, now: ValidWriteIdList, own: int) -> bool:
-    """Return whether others have written since a snapshot, or may be about to commit."""
-    given = range(seen.high_water_mark + 1, now.high_water_mark + 1)
-    others = {*seen.open, *now.open, *given} - {own, *now.aborted}
+def _changed(seen: ValidWriteIdList, now: ValidWriteIdList, write_id: int) -> bool:
+    """Return whether other transactions have written since a snapshot, or may soon commit."""
+    allocated = range(seen.high_water_mark + 1, now.high_water_mark + 1)
+    others = {*seen.open, *now.open, *allocated} - {write_id, *now.aborted}
     return bool(others)
 
 
-def with_own(seen: ValidWriteIdList, own: int) -> ValidWriteIdList:
+def with_own(seen: ValidWriteIdList, write_id: int) -> ValidWriteIdList:
     """Add a transaction's own write id to those that it sees, as Hive's clients do."""
-    skipped = range(seen.high_water_mark + 1, own)
+    skipped = range(seen.high_water_mark + 1, write_id)
     return replace(
         seen,
-        high_water_mark=max(seen.high_water_mark, own),
-        open=frozenset({*seen.open, *skipped} - {own}),
+        high_water_mark=max(seen.high_water_mark, write_id),
+        open=frozenset({*seen.open, *skipped} - {write_id}),
     )
 
 
 def _with_basic(owner: Any, computed: Statistics, write_id: int) -> Any:
-    """Copy a table or partition with other rows and sizes.
+    """Copy a table or partition with a new number of rows and new sizes.
 
-    What is known of its columns stays: the server drops it if others have written meanwhile.
+    The statistics of its columns stay. The server drops them if others have written meanwhile.
     """
     made = copy.deepcopy(owner)
     parameters = dict(made.parameters or {})
@@ -108,33 +108,36 @@ def _with_basic(owner: Any, computed: Statistics, write_id: int) -> Any:
 
 
 def _accurate(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return what of a table's statistics is accurate (``StatsSetupConst``); before Hive 2 it was a
-    mere word.
+    """Return which statistics of a table are accurate (``StatsSetupConst``).
+
+    Before Hive 2 the parameter was a single word, which counts as none.
     """
     try:
-        found = json.loads(parameters.get(ACCURATE, "{}"))
+        accurate = json.loads(parameters.get(ACCURATE, "{}"))
     except ValueError:
         return {}
-    return dict(found) if isinstance(found, dict) else {}
+    return dict(accurate) if isinstance(accurate, dict) else {}
 
 
 def _send_columns(
     server: Server, table: Any, write_id: int, computed: Sequence[Statistics]
 ) -> None:
-    """Write the statistics of columns of a table, or of partitions."""
+    """Write the column statistics of a table, or of partitions."""
     types = {field.name: field.type for field in table.sd.cols}
     made = []
-    # The call that writes them also says that they are accurate.
-    for own in filter(lambda s: s.columns and s.is_current, computed):
+    # The call that writes them also marks them as accurate.
+    for statistics in filter(lambda s: s.columns and s.is_current, computed):
         described = hms.ColumnStatisticsDesc(
-            isTblLevel=own.partition is None,
+            isTblLevel=statistics.partition is None,
             dbName=table.dbName,
             tableName=table.tableName,
-            partName=own.partition and partitions.name_of(table, own.partition),
+            partName=statistics.partition and partitions.name_of(table, statistics.partition),
             lastAnalyzed=int(time.time()),
             catName=CATALOG,
         )
-        columns = [to_hive(c, types[c.name], has_timestamps=server.is_hive4) for c in own.columns]
+        columns = [
+            to_hive(c, types[c.name], has_timestamps=server.is_hive4) for c in statistics.columns
+        ]
         made.append(hms.ColumnStatistics(statsDesc=described, statsObj=columns, engine=_ENGINE))
     if made:
         context = _context(server, write_id, computed[0].write_ids)
@@ -144,7 +147,7 @@ def _send_columns(
 
 
 def _context(server: Server, write_id: int, seen: str) -> dict[str, Any]:
-    """Return the fields by which Hive 4 knows the transaction that computed statistics."""
+    """Return the fields that identify to Hive 4 the transaction that computed statistics."""
     return {"writeId": write_id, "validWriteIdList": seen} if server.is_hive4 else {}
 
 
@@ -160,21 +163,22 @@ def find(
     if table.partitionKeys:
         wanted = None if partition is None else [partition]
         owners = partitions.fetch(server, table, wanted)
-    found = [_basic(owner, partition, seen) for owner in owners]
-    known = [own for own in found if own is not None]
-    if not known:
+    by_owner = [_basic(owner, partition, seen) for owner in owners]
+    present = [statistics for statistics in by_owner if statistics is not None]
+    if not present:
         return None
-    rows = [own.rows for own in known if own.rows is not None]
+    rows = [statistics.rows for statistics in present if statistics.rows is not None]
     whole = Statistics(
         partition=partition,
-        size=sum(own.size for own in known),
-        files=sum(own.files for own in known),
+        size=sum(statistics.size for statistics in present),
+        files=sum(statistics.files for statistics in present),
         rows=sum(rows) if len(rows) == len(owners) else None,
-        write_id=max(own.write_id for own in known),
-        is_current=len(known) == len(owners) and all(own.is_current for own in known),
+        write_id=max(statistics.write_id for statistics in present),
+        is_current=len(present) == len(owners)
+        and all(statistics.is_current for statistics in present),
     )
     if not columns or not whole.is_current:
-        return whole  # 4 has no answer about partitions that are out of date
+        return whole  # Hive 4 does not answer for partitions that are out of date
     return _with_columns(server, table, owners, whole, columns, seen)
 
 
@@ -183,9 +187,9 @@ def _basic(
 ) -> Statistics | None:
     parameters = owner.parameters or {}
     size, rows = int(parameters.get("totalSize", 0)), int(parameters.get("numRows", -1))
-    if not size and rows < 0:  # the server gives size 0 to whatever is new
+    if not size and rows < 0:  # the server gives size 0 to new tables and partitions
         return None
-    # 0 or less: before Hive 4, or written without a transaction.
+    # The write id is 0 or less before Hive 4, or if no transaction wrote the statistics.
     write_id = max(getattr(owner, "writeId", None) or 0, 0)
     is_accurate = rows < 0 or _accurate(parameters).get(_BASIC) == "true"
     return Statistics(
@@ -206,7 +210,7 @@ def _with_columns(
     columns: Sequence[str],
     seen: ValidWriteIdList,
 ) -> Statistics:
-    """Add the statistics of columns; those of partitions are merged by the server."""
+    """Add the column statistics; the server merges the statistics of partitions."""
     requested = {"dbName": table.dbName, "tblName": table.tableName, "colNames": list(columns)}
     requested["catName"] = CATALOG
     if server.is_hive4:
@@ -216,15 +220,15 @@ def _with_columns(
         answer = server.call(
             "get_aggr_stats_for", hms.PartitionsStatsRequest(**requested, partNames=names)
         )
-        found, is_whole = answer.colStats or [], answer.partsFound == len(owners)
+        fetched, is_whole = answer.colStats or [], answer.partsFound == len(owners)
     else:
         answer = server.call("get_table_statistics_req", hms.TableStatsRequest(**requested))
-        found, is_whole = answer.tableStats or [], True
-    named = [_accurate(owner.parameters or {}).get(_OF_COLUMNS, {}) for owner in owners]
+        fetched, is_whole = answer.tableStats or [], True
+    accurate_columns = [_accurate(owner.parameters or {}).get(_OF_COLUMNS, {}) for owner in owners]
     kept = tuple(
         from_hive(column)
-        for column in found
-        if is_whole and all(own.get(column.colName) == "true" for own in named)
+        for column in fetched
+        if is_whole and all(accurate.get(column.colName) == "true" for accurate in accurate_columns)
     )
     return replace(
         whole,

@@ -1,6 +1,7 @@
 """The file ``_metadata`` of an archive that EXPORT TABLE of Hive or acidsql wrote.
 
-It has a table and its partitions (``MetadataJson``, ``TableSerializer``, ``PartitionSerializer``).
+It describes a table and its partitions (``MetadataJson``, ``TableSerializer``,
+``PartitionSerializer``).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from acidsql.metastore.hive.thrift_json import decode, encode
 from acidsql.metastore.model import Partition, Table
 
 METADATA = "_metadata"
-# Directory of the files of a table without partitions.
+# Directory that contains the files of a table without partitions.
 DATA = "data"
 _VERSION = "0.2"
 _TABLE, _PARTITIONS = "table", "partitions"
@@ -34,7 +35,7 @@ class Archive:
     """Table in an archive.
 
     Attributes:
-        table: its definition, with the names that it had.
+        table: its definition, with the original names.
         transactional: whether it was transactional.
         partitions: values of its partitions.
     """
@@ -59,11 +60,11 @@ def read_archive(path: str, text: str) -> Archive:
     """Read the content of ``_metadata``.
 
     Args:
-        path: of the archive.
+        path: path of the archive.
         text: the content.
 
     Raises:
-        FormatError: INVALID_ARCHIVE, it is not of this form, or of a later version.
+        FormatError: INVALID_ARCHIVE, the text has another form, or a later version.
         AcidAnalysisError: UNSUPPORTED_FILE_FORMAT.
     """
     try:
@@ -73,15 +74,15 @@ def read_archive(path: str, text: str) -> Archive:
             raise _invalid(path, f"it is of version {version}, and {_VERSION} is known")
         if _TABLE not in content:
             raise _invalid(path, "it has no table; it is that of a replication")
-        found = decode(hms.Table, content[_TABLE])
-        partitions = [decode(hms.Partition, one) for one in content[_PARTITIONS]]
+        structure = decode(hms.Table, content[_TABLE])
+        partitions = [decode(hms.Partition, partition) for partition in content[_PARTITIONS]]
     except (ValueError, KeyError, TypeError) as error:
         raise _invalid(path, f"it is not of Hive's form ({error})") from error
-    table = from_hive(found, ColumnConstraints(defaults={}))
+    table = from_hive(structure, ColumnConstraints(defaults={}))
     return Archive(
         table=replace(table, location=""),
-        transactional=is_ours(found),
-        partitions=tuple(partition_from_hive(found, p).values for p in partitions),
+        transactional=is_ours(structure),
+        partitions=tuple(partition_from_hive(structure, p).values for p in partitions),
     )
 
 

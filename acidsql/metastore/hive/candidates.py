@@ -1,7 +1,7 @@
 """Candidates for a compaction on a Hive Metastore: tables whose highest write id has moved.
 
-The server keeps its own list of what was written (COMPLETED_TXN_COMPONENTS) to itself. It
-does not report which partitions of a table were written to.
+The server does not show clients its own list of writes (COMPLETED_TXN_COMPONENTS), and does not
+report which partitions of a table were written to.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TableKey = tuple[str, str]
 
 
 class MovedTables:
-    """Tables that were written to since the initiator of this client has looked at them."""
+    """Tables with writes since the initiator of this client last examined them."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -37,7 +37,7 @@ class MovedTables:
                     )
 
     def looked(self, candidate: CompactionCandidate) -> None:
-        """Record a look (``Metastore.compaction_looked``)."""
+        """Record that the initiator has examined a table (``Metastore.compaction_looked``)."""
         key = (candidate.database, candidate.table)
         with self._lock:
             self._seen[key] = self._seen.get(key, 0) + candidate.writes

@@ -24,7 +24,7 @@ from acidsql.metastore.hive.table_constraints import is_name_taken, name_exists
 from acidsql.metastore.model import Table, TableType
 
 DEFAULT_DATABASE = "default"
-# Keeps the server from listing the files of a table to count rows and bytes.
+# Prevents the server from listing the files of a table to count rows and bytes.
 NO_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
 
 
@@ -49,19 +49,19 @@ def create_database(
 
 
 def _is_made(server: Server, made: Any) -> bool:
-    """Return whether there is a database as it was to be created, by this user."""
+    """Return whether the database exists as this user requested it."""
     try:
-        found = server.call("get_database", made.name)
+        existing = server.call("get_database", made.name)
     except hms.NoSuchObjectException:
         return False
-    return (found.ownerName, found.description) == (made.ownerName, made.description)
+    return (existing.ownerName, existing.description) == (made.ownerName, made.description)
 
 
 def drop_database(server: Server, name: str) -> None:
     """Drop an empty database (``Metastore.drop_database``)."""
     if lowered(name) == DEFAULT_DATABASE:
         raise failures.default_schema_stays()
-    database(server, name)  # Hive 3.1 fails with a null pointer where there is none
+    database(server, name)  # Hive 3.1 fails with a null pointer if the database is missing
     try:
         arguments = (lowered(name), False, False)
         server.call_once(
@@ -74,7 +74,7 @@ def drop_database(server: Server, name: str) -> None:
 
 
 def databases(server: Server) -> tuple[str, ...]:
-    """Return the names of all databases, sorted (``Metastore.databases``)."""
+    """Return the sorted names of all databases (``Metastore.databases``)."""
     return tuple(sorted(server.call("get_all_databases")))
 
 
@@ -95,36 +95,34 @@ def change_database_properties(
     server: Server, name: str, changes: Mapping[str, str | None]
 ) -> None:
     """Set or remove properties of a database (``Metastore.change_database_properties``)."""
-    found = database(server, name)
-    changed = {**(found.parameters or {}), **changes}
-    found.parameters = {key: value for key, value in changed.items() if value is not None}
-    server.call("alter_database", found.name, found)
+    existing = database(server, name)
+    changed = {**(existing.parameters or {}), **changes}
+    existing.parameters = {key: value for key, value in changed.items() if value is not None}
+    server.call("alter_database", existing.name, existing)
 
 
 def database_location(server: Server, name: str) -> str:
     """Return the location of a database's managed tables (``Metastore.database_location``).
 
-    The rule is Warehouse.getDatabaseManagedPath. Hive 4 may keep managed and external tables apart;
-    the database's own location is then that of its external tables.
+    The rule is that of Warehouse.getDatabaseManagedPath. Hive 4 may separate managed and external
+    tables. The location of the database then contains its external tables.
     """
-    found = database(server, name)
-    if found.managedLocationUri:
-        return str(found.managedLocationUri)
+    existing = database(server, name)
+    if existing.managedLocationUri:
+        return str(existing.managedLocationUri)
     external = (
         server.setting("hive.metastore.warehouse.external.dir", "") if server.is_hive4 else ""
     )
-    if external and f"{_path(found.locationUri)}/".startswith(f"{_path(external)}/"):
+    if external and f"{_path(existing.locationUri)}/".startswith(f"{_path(external)}/"):
         root = server.setting("hive.metastore.warehouse.dir", "")
         if root and _path(root) != _path(external):
-            own = "" if found.name == DEFAULT_DATABASE else f"/{found.name}.db"
-            return root.rstrip("/") + own
-    return str(found.locationUri)
+            directory = "" if existing.name == DEFAULT_DATABASE else f"/{existing.name}.db"
+            return root.rstrip("/") + directory
+    return str(existing.locationUri)
 
 
 def _path(uri: str) -> str:
-    """Return the path of a URI, without scheme and authority, which servers write in different
-    ways.
-    """
+    """Return the path of a URI without scheme and authority, whose spelling varies by server."""
     _, separator, rest = uri.partition(":")
     path = rest if separator else uri
     if path.startswith("//"):
@@ -169,20 +167,25 @@ def create_table(server: Server, table: Table) -> None:
 
 
 def _is_created(server: Server, made: Any) -> bool:
-    """Return whether there is a table as it was to be created, by this user."""
-    found = fetch_any(server, made.dbName, made.tableName)
-    if found is None:
+    """Return whether the table exists as this user requested it."""
+    existing = fetch_any(server, made.dbName, made.tableName)
+    if existing is None:
         return False
     wanted = (made.owner, made.tableType, made.sd.cols, made.partitionKeys or [])
-    same = wanted == (found.owner, found.tableType, found.sd.cols, found.partitionKeys or [])
-    return bool(same and made.parameters.items() <= found.parameters.items())
+    same = wanted == (
+        existing.owner,
+        existing.tableType,
+        existing.sd.cols,
+        existing.partitionKeys or [],
+    )
+    return bool(same and made.parameters.items() <= existing.parameters.items())
 
 
 def _place_refused(table: Table, error: MetastoreError) -> AcidSqlError:
-    """Return the error for a location that Hive 4 refuses: managed tables must lie below the
-    warehouse.
+    """Return the error for a location that Hive 4 refuses because it is outside the warehouse.
 
-    The rule is in MetastoreDefaultTransformer. Other errors are returned as they are.
+    MetastoreDefaultTransformer requires that managed tables are below the warehouse. Other errors
+    are returned unchanged.
     """
     if "managed table's location" not in error.message:
         return error
@@ -202,7 +205,7 @@ def _invalid(name: str, error: Any) -> AcidAnalysisError:
 
 
 def drop_table(server: Server, database_name: str, name: str, *, delete_data: bool = False) -> None:
-    """Drop a table (``Metastore.drop_table``), and have the server delete its files or not."""
+    """Drop a table (``Metastore.drop_table``), and its files if ``delete_data`` is true."""
     arguments = (lowered(database_name), lowered(name), delete_data, None)
     try:
         server.call_once(
@@ -215,9 +218,9 @@ def drop_table(server: Server, database_name: str, name: str, *, delete_data: bo
 
 
 def fetch_table(server: Server, database_name: str, name: str) -> Any:
-    """Return the server's table if it is transactional or a view, else None."""
-    found = fetch_any(server, database_name, name)
-    return found if found is not None and is_ours(found) else None
+    """Return the server's table if it is transactional or a view, otherwise None."""
+    existing = fetch_any(server, database_name, name)
+    return existing if existing is not None and is_ours(existing) else None
 
 
 def fetch_any(server: Server, database_name: str, name: str) -> Any:
@@ -235,15 +238,15 @@ def fetch_any(server: Server, database_name: str, name: str) -> Any:
         return None
 
 
-def convert_table(server: Server, found: Any) -> Table:
+def convert_table(server: Server, existing: Any) -> Table:
     """Convert the server's table to a ``Table``, with its constraints; a view has none."""
-    if found.tableType == TableType.VIEW.value:
-        return from_hive(found, ColumnConstraints(defaults={}))
-    return from_hive(found, constraints.of_table(server, found.dbName, found.tableName))
+    if existing.tableType == TableType.VIEW.value:
+        return from_hive(existing, ColumnConstraints(defaults={}))
+    return from_hive(existing, constraints.of_table(server, existing.dbName, existing.tableName))
 
 
 def tables(server: Server, database_name: str) -> tuple[str, ...]:
-    """Return the names of transactional tables and views, sorted (``Metastore.tables``)."""
+    """Return the sorted names of transactional tables and views (``Metastore.tables``)."""
     database(server, database_name)
     names = sorted(server.call("get_all_tables", lowered(database_name)))
     return tuple(t.tableName for t in definitions(server, database_name, names) if is_ours(t))
@@ -251,7 +254,7 @@ def tables(server: Server, database_name: str) -> tuple[str, ...]:
 
 def definitions(server: Server, database_name: str, names: Sequence[str]) -> list[Any]:
     """Return the server's tables of these names, sorted by name."""
-    found = []
+    fetched = []
     for start in range(0, len(names), limits().tables_per_call):
         request = hms.GetTablesRequest(
             dbName=lowered(database_name),
@@ -260,8 +263,8 @@ def definitions(server: Server, database_name: str, names: Sequence[str]) -> lis
             processorCapabilities=list(CAPABILITIES),
             processorIdentifier=PROCESSOR,
         )
-        found += server.call("get_table_objects_by_name_req", request).tables
-    return sorted(found, key=lambda table: str(table.tableName))
+        fetched += server.call("get_table_objects_by_name_req", request).tables
+    return sorted(fetched, key=lambda table: str(table.tableName))
 
 
 def table_at(server: Server, location: str, database_name: str) -> Table | None:
@@ -271,8 +274,8 @@ def table_at(server: Server, location: str, database_name: str) -> Table | None:
     for candidate in sorted({lowered(database_name), DEFAULT_DATABASE, *named}):
         names = server.call("get_all_tables", candidate)
         for table in filter(is_ours, definitions(server, candidate, names)):
-            taken = f"{_path(table.sd.location or '')}/"
-            overlaps = place.startswith(taken) or taken.startswith(place)
+            other_place = f"{_path(table.sd.location or '')}/"
+            overlaps = place.startswith(other_place) or other_place.startswith(place)
             if overlaps and table.tableType == TableType.MANAGED.value:
                 return from_hive(table, ColumnConstraints(defaults={}))
     return None

@@ -11,6 +11,7 @@ from acidsql.metastore.hive import partitions as hive_partitions
 from acidsql.metastore.hive.conversions import is_plain, plain_from_hive
 from acidsql.metastore.hive.queue_store import QueueStore
 from acidsql.metastore.model import Partition, PlainTable, Table
+from acidsql.metastore.partition_filter import PartitionFilter
 
 
 class CatalogStore(QueueStore):
@@ -31,7 +32,7 @@ class CatalogStore(QueueStore):
         return catalog.database_properties(self.server, name)
 
     def change_database_properties(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """See ``Metastore``; a change that another client makes at the same moment may be lost."""
+        """See ``Metastore``; a change by another client at the same moment may be lost."""
         server_limits.check_database_properties(name, changes)
         catalog.change_database_properties(self.server, name, changes)
 
@@ -64,22 +65,22 @@ class CatalogStore(QueueStore):
         self._tables.forget(database, name)
 
     def table(self, database: str, name: str) -> Table:
-        found = self.find_table(database, name)
-        if found is None:
+        definition = self.find_table(database, name)
+        if definition is None:
             raise failures.table_not_found(database, name)
-        return found
+        return definition
 
     def find_table(self, database: str, name: str) -> Table | None:
         return self._tables.find(database, name)
 
     def plain_table(self, database: str, name: str) -> PlainTable | None:
-        found = catalog.fetch_any(self.server, database, name)
-        if found is None or not is_plain(found):
+        existing = catalog.fetch_any(self.server, database, name)
+        if existing is None or not is_plain(existing):
             return None
         partitions: tuple[Partition, ...] = ()
-        if found.partitionKeys:
-            partitions = hive_partitions.partitions(self.server, found, None)
-        return plain_from_hive(found, partitions)
+        if existing.partitionKeys:
+            partitions = hive_partitions.partitions(self.server, existing, None)
+        return plain_from_hive(existing, partitions)
 
     def tables(self, database: str) -> tuple[str, ...]:
         return catalog.tables(self.server, database)
@@ -91,11 +92,11 @@ class CatalogStore(QueueStore):
         hive_partitions.add(self.server, self._tables.remembered(database, table), partitions)
 
     def drop_partitions(self, database: str, table: str, values: Iterable[tuple[str, ...]]) -> None:
-        """See ``Metastore``; drops nothing if one of the partitions does not exist."""
+        """See ``Metastore``; drop nothing if one of the partitions does not exist."""
         hive_partitions.drop(self.server, self._tables.remembered(database, table), values)
 
     def alter_partitions(self, database: str, table: str, partitions: Iterable[Partition]) -> None:
-        """See ``Metastore``; alters nothing if one of the partitions does not exist."""
+        """See ``Metastore``; alter nothing if one of the partitions does not exist."""
         hive_partitions.alter(self.server, self._tables.existing(database, table), partitions)
 
     def rename_partition(
@@ -103,8 +104,12 @@ class CatalogStore(QueueStore):
     ) -> None:
         hive_partitions.rename(self.server, self._tables.existing(database, table), values, renamed)
 
-    def partition_values(self, database: str, table: str) -> tuple[tuple[str, ...], ...]:
-        return hive_partitions.all_values(self.server, self._tables.remembered(database, table))
+    def partition_values(
+        self, database: str, table: str, accepted: PartitionFilter = ()
+    ) -> tuple[tuple[str, ...], ...]:
+        return hive_partitions.values_of(
+            self.server, self._tables.remembered(database, table), accepted
+        )
 
     def partitions(
         self, database: str, table: str, values: Iterable[tuple[str, ...]] | None = None

@@ -1,7 +1,7 @@
-"""Changes of the catalog directly before a commit. A server knows no step that is both.
+"""Catalog changes that are made directly before a commit, because a server cannot combine the two.
 
-If the commit fails, they are taken back from last to first; what others have changed since is left
-as it is, and what was dropped stays dropped.
+If the commit fails, acidsql undoes the changes from last to first. It does not undo a change if
+another client has changed the same object since, and cannot restore dropped objects.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from acidsql.metastore.protocol import Metastore
 
 logger = logging.getLogger(__name__)
 
-# Changes of statements that write rows. They only add, and do no harm if the commit fails.
+# Changes of statements that write rows. They only add, so they are harmless if the commit fails.
 _HARMLESS = (
     AddPartitions,
     DeleteLoadedFiles,
@@ -51,7 +51,7 @@ _HARMLESS = (
 
 
 def needs_lock(changes: Sequence[CatalogChange]) -> bool:
-    """Return whether changes are such that only the holder of an exclusive lock may make them."""
+    """Return whether only the holder of an exclusive lock may make these changes."""
     return any(not isinstance(change, _HARMLESS) for change in changes)
 
 
@@ -61,14 +61,14 @@ def make(
     change: CatalogChange,
     **context: Any,
 ) -> None:
-    """Make one change; the server deletes and moves the files that it is about.
+    """Make one change; the server deletes and moves the files.
 
     Args:
         server: connections.
         tables: the server's tables.
-        change: any but ``RecordWrites``, ``RecordStatistics`` and ``RecordOffset``, which need the
-            transaction.
-        context: of Hive 4, of the transaction that renames a table.
+        change: any change except ``RecordWrites``, ``RecordStatistics`` and ``RecordOffset``, which
+            need the transaction.
+        context: fields for Hive 4 about the transaction that renames a table.
     """
     match change:
         case AlterTable(before=before, after=after):
@@ -76,8 +76,8 @@ def make(
                 server, tables.to_alter(before.database, before.name), before, after
             )
         case RenameTable(table=table, database=database, name=name):
-            old = tables.to_alter(table.database, table.name)
-            alterations.rename_table(server, old, database, name, **context)
+            existing = tables.to_alter(table.database, table.name)
+            alterations.rename_table(server, existing, database, name, **context)
         case DropTable(table=table):
             catalog.drop_table(server, table.database, table.name, delete_data=True)
         case DropDatabase(name=name):
@@ -96,10 +96,10 @@ def make(
 
 
 class UncommittedChanges:
-    """Changes that transactions have made in the catalog and not committed yet.
+    """Catalog changes of transactions that have not committed yet.
 
     Args:
-        files: deletes the sources of LOAD DATA.
+        files: file systems of the sources of LOAD DATA, which a commit deletes.
     """
 
     def __init__(self, files: Files | None) -> None:
@@ -111,12 +111,12 @@ class UncommittedChanges:
         """Note a change that is about to be made."""
         self._made.setdefault(txn_id, []).append(change)
 
-    def staged(self, txn_id: int, table: Table, own_write_id: int) -> None:
+    def staged(self, txn_id: int, table: Table, write_id: int) -> None:
         """Note a table that was created for a transaction, and the write id that it will get."""
-        self._staged[txn_id] = table, own_write_id
+        self._staged[txn_id] = table, write_id
 
     def committed(self, txn_id: int) -> None:
-        """Forget the changes of a transaction that has committed, and delete what it loaded."""
+        """Forget the changes of a committed transaction, and delete its source files."""
         self._staged.pop(txn_id, None)
         for change in self._made.pop(txn_id, []):
             if isinstance(change, DeleteLoadedFiles) and self._files is not None:
@@ -129,7 +129,7 @@ class UncommittedChanges:
     def take_back(
         self, metastore: Metastore, txn_id: int, make_change: Callable[[CatalogChange], None]
     ) -> None:
-        """Take back the changes of a transaction that was aborted, from last to first.
+        """Undo the changes of an aborted transaction, from last to first.
 
         Args:
             metastore: the metastore.
@@ -140,8 +140,8 @@ class UncommittedChanges:
             _take_back(metastore, change, make_change)
         if txn_id not in self._staged:
             return
-        table, own_write_id = self._staged.pop(txn_id)
-        if metastore.next_write_id(table.database, table.name) > own_write_id + 1:
+        table, write_id = self._staged.pop(txn_id)
+        if metastore.next_write_id(table.database, table.name) > write_id + 1:
             logger.error("%s stays: others wrote to it while it was filled", table.full_name)
             return
         metastore.drop_table(table.database, table.name)
@@ -152,7 +152,7 @@ class UncommittedChanges:
 def _take_back(
     metastore: Metastore, change: CatalogChange, make_change: Callable[[CatalogChange], None]
 ) -> None:
-    """Take a change back if no client has changed the same since; an error is logged."""
+    """Undo a change if no client has changed the same object since; log an error."""
     try:
         match change:
             case AlterTable(before=before, after=after):

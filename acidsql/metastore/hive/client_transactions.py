@@ -1,8 +1,8 @@
-"""Transactions that this client opened, with what it knows of them.
+"""Transactions that this client opened, and their data.
 
-The server expects the client to keep some of their data: the ids of locks, the write id of a
-dynamic write. And it does not check all that the protocol promises: Hive 4 gives locks to a
-committed transaction, Hive 3.1 gives write ids to a read-only one.
+The server expects the client to remember some data: the ids of locks, and the write id of a dynamic
+write. The server also does not check everything that the protocol promises. Hive 4 grants locks to
+a committed transaction, and Hive 3.1 allocates write ids for a read-only one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ class OwnTxn:
     """Transaction that this client opened.
 
     Attributes:
-        cause: reason of the abort, if it is known, in words that follow "was aborted:".
+        cause: reason of the abort, if it is known, as a clause that follows "was aborted:".
         write_ids: write ids by (database, table).
         locks: ids of lock requests that are not known to be granted.
         exclusive: tables and partitions on which it requested an EXCLUSIVE lock.
         changes: tables and partitions that it updates or deletes from.
-        changing: tables that it locked as a whole to update or delete from them. The value is the
-            operation of a dynamic write, which names its partitions later; None for other writes.
+        changing: tables that it locked as a whole to update them or delete from them. The value is
+            the operation of a dynamic write, which names its partitions later; None for other
+            writes.
         reading: tables registered with the server's cleaner, each with the transactions whose
             compactions are read.
-        key_value: what its commit sets beside (``hms.CommitTxnKeyValue``), or None.
+        key_value: parameter that its commit also sets (``hms.CommitTxnKeyValue``), or None.
     """
 
     txn_id: int
@@ -76,23 +77,23 @@ class OwnTxns:
                 del self._txns[next(ended, next(iter(self._txns)))]
 
     def find(self, txn_id: int) -> OwnTxn | None:
-        """Return the transaction if it was opened here, else None."""
+        """Return the transaction if this client opened it, otherwise None."""
         with self._lock:
             return self._txns.get(txn_id)
 
     def ended(self, txn_id: int, state: TxnState, cause: str = "") -> None:
         """Remember how a transaction ended."""
-        own = self.find(txn_id)
-        if own is not None and own.state is TxnState.OPEN:
-            own.state, own.cause = state, cause
-            own.locks.clear()
+        txn = self.find(txn_id)
+        if txn is not None and txn.state is TxnState.OPEN:
+            txn.state, txn.cause = state, cause
+            txn.locks.clear()
 
     def require_open(self, txn_id: int) -> None:
         """Raise TXN_ABORTED or TXN_COMMITTED if the transaction is known to have ended."""
-        own = self.find(txn_id)
-        if own is not None and own.state is TxnState.ABORTED:
-            raise failures.txn_aborted(txn_id, own.cause or ROLLED_BACK)
-        if own is not None and own.state is TxnState.COMMITTED:
+        txn = self.find(txn_id)
+        if txn is not None and txn.state is TxnState.ABORTED:
+            raise failures.txn_aborted(txn_id, txn.cause or ROLLED_BACK)
+        if txn is not None and txn.state is TxnState.COMMITTED:
             raise failures.txn_committed(txn_id)
 
 

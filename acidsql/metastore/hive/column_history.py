@@ -1,10 +1,11 @@
-"""Columns that older versions of a table have, in a property of it: the server keeps none.
+"""Columns of older table versions in a property of the table, because the server stores none.
 
-The property is compact JSON, written together with a change of columns by acidsql: ``created``, the
-time at which the table was created, so that another table does not take a copy of it for its own;
-``now``, a digest of the columns after the change, which shows whether another client has changed
-them since; ``older``, pairs of a write id and the columns that versions below it have; ``since``,
-the lowest version whose columns are known.
+The property is compact JSON. acidsql writes it when it changes the columns. Its keys are:
+
+* ``created``: time at which the table was created, so that a copy in another table is not valid;
+* ``now``: digest of the columns after the change, which shows later changes by other clients;
+* ``older``: pairs of a write id and the columns of the versions below it;
+* ``since``: lowest version with known columns.
 """
 
 from __future__ import annotations
@@ -18,17 +19,20 @@ from typing import Any
 from acidsql.metastore.model import Column, Table
 
 PROPERTY = "acidsql.columns.history"
-# Of the text; what is older is forgotten.
+# Maximum length of the text; the oldest columns are forgotten if it is longer.
 _MOST_CHARACTERS = 60_000
 
 
 def recorded(before: Table, after: Table, write_id: int) -> Table:
-    """Return a definition with the columns of versions below a write id, if it changes them.
+    """Add the columns of versions below a write id to a definition that changes the columns.
 
     Args:
         before: the table.
         after: its new definition.
-        write_id: of the transaction that changes it.
+        write_id: write id of the transaction that changes the table.
+
+    Returns:
+        The new definition, unchanged if the columns are the same.
     """
     if _digest(before.columns) == _digest(after.columns):
         return after
@@ -52,9 +56,7 @@ def recorded(before: Table, after: Table, write_id: int) -> Table:
 
 
 def columns_at(table: Table, version: int) -> tuple[Column, ...] | None:
-    """Return the columns that a version of a table has; None if they are those of now, or
-    unknown.
-    """
+    """Return the columns of a table version; None if they are the current ones, or unknown."""
     history = _history(table)
     if history is None or version < history["since"]:
         return None
@@ -65,18 +67,19 @@ def columns_at(table: Table, version: int) -> tuple[Column, ...] | None:
 
 
 def _history(table: Table) -> Mapping[str, Any] | None:
-    """Return what the property of a table says; None if there is none, or another client has
-    changed the columns since.
+    """Return the content of a table's property.
+
+    None if the table has no such property, or if another client has changed the columns since.
     """
     text = table.properties.get(PROPERTY)
     if text is None:
         return None
     try:
         history: Mapping[str, Any] = json.loads(text)
-        is_own = (history["created"], history["now"]) == (table.created, _digest(table.columns))
-    except (ValueError, KeyError, TypeError):  # another client has written something else
+        is_current = (history["created"], history["now"]) == (table.created, _digest(table.columns))
+    except (ValueError, KeyError, TypeError):  # another client wrote the property
         return None
-    return history if is_own else None
+    return history if is_current else None
 
 
 def _digest(columns: Sequence[Column]) -> str:

@@ -1,4 +1,4 @@
-"""Statistics of columns as the server has them, by the kind of the column's type."""
+"""Conversion of column statistics to and from the server's form, by the type of the column."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def to_hive(column: ColumnStatistics, hive_type: str, *, has_timestamps: bool) -
     Args:
         column: the statistics.
         hive_type: type of the column.
-        has_timestamps: whether the server knows statistics of timestamps; 3.1 keeps seconds.
+        has_timestamps: whether the server has statistics of timestamps; 3.1 stores seconds.
     """
     data = hms.ColumnStatisticsData(**_data(column, kind_of(hive_type), has_timestamps))
     return hms.ColumnStatisticsObj(colName=column.name, colType=hive_type, statsData=data)
@@ -78,7 +78,7 @@ def _bounds(column: ColumnStatistics, convert: Callable[[str], Any]) -> dict[str
 
 
 def _converted(text: str | None, convert: Callable[[str], Any]) -> Any:
-    """Convert a bound; one outside the years 1 to 9999 is left out, as if there were none."""
+    """Convert a bound; return None if it is missing, or outside the years 1 to 9999."""
     if text is None:
         return None
     try:
@@ -110,14 +110,14 @@ def _seconds(text: str) -> int:
     return (moment - datetime.combine(_EPOCH, time.min)) // timedelta(seconds=1)
 
 
-def from_hive(found: Any) -> ColumnStatistics:
+def from_hive(structure: Any) -> ColumnStatistics:
     """Convert the server's ``hms.ColumnStatisticsObj``."""
-    kind = kind_of(found.colType)
-    name, data = next((k, v) for k, v in vars(found.statsData).items() if v is not None)
+    kind = kind_of(structure.colType)
+    name, data = next((k, v) for k, v in vars(structure.statsData).items() if v is not None)
     nulls = data.numNulls
     if name in ("stringStats", "binaryStats"):
         return ColumnStatistics(
-            name=found.colName,
+            name=structure.colName,
             nulls=nulls,
             distinct=getattr(data, "numDVs", None),
             average_length=data.avgColLen,
@@ -128,7 +128,7 @@ def from_hive(found: Any) -> ColumnStatistics:
     if name == "booleanStats":
         trues, falses = max(data.numTrues, 0), max(data.numFalses, 0)
         return ColumnStatistics(
-            name=found.colName,
+            name=structure.colName,
             nulls=nulls,
             distinct=(trues > 0) + (falses > 0),
             minimum=("false" if falses else "true") if trues or falses else None,
@@ -138,7 +138,7 @@ def from_hive(found: Any) -> ColumnStatistics:
             **sizes,
         )
     return ColumnStatistics(
-        name=found.colName,
+        name=structure.colName,
         nulls=nulls,
         distinct=data.numDVs,
         minimum=_text(data.lowValue, kind),
@@ -148,7 +148,7 @@ def from_hive(found: Any) -> ColumnStatistics:
 
 
 def _text(value: Any, kind: str) -> str | None:
-    """Convert a bound to text as Spark casts it."""
+    """Convert a bound to the text to which Spark casts it."""
     if value is None:
         return None
     if kind == "decimal":

@@ -1,4 +1,4 @@
-"""Column types in Spark's text and in Hive's.
+"""Conversion of column types between Spark's text and Hive's.
 
 Hive writes ``struct<a:int,b c:string>`` where Spark writes ``STRUCT<a: INT NOT NULL, `b c`:
 STRING>``. Primitive types have the same names, except for a few that only Spark's SQL has.
@@ -43,7 +43,7 @@ def hive_type(text: str) -> str:
     """Convert the text of a type from Spark's SQL to Hive's.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_COLUMN_NAME, the name of a field cannot be written in Hive;
+        AcidAnalysisError: UNSUPPORTED_COLUMN_NAME, Hive's text cannot contain the name of a field;
             UNSUPPORTED_DATATYPE, the text is not a type.
 
     >>> hive_type("STRUCT<a: DECIMAL(5, 2) NOT NULL, `b c`: ARRAY<INT> COMMENT 'x, y'>")
@@ -81,7 +81,7 @@ def spark_type(text: str) -> str:
     'array<timestamp_ltz>'
     """
     text = with_timestamps(text, timestamps_in(text))
-    return _HIVE_FIELD.sub(lambda found: _quoted(found[0]), text)
+    return _HIVE_FIELD.sub(lambda match: _quoted(match[0]), text)
 
 
 def _primitive(text: str) -> str:
@@ -95,7 +95,7 @@ def _quoted(name: str) -> str:
 
 
 def _spark_to_hive(tokens: list[str]) -> Iterator[str]:
-    """Consume the tokens of one type, and its attributes (NOT NULL, COMMENT); yield Hive's text."""
+    """Consume the tokens of a type and its attributes (NOT NULL, COMMENT); yield Hive's text."""
     word = tokens.pop(0).strip() if tokens else ""
     if not tokens or tokens[0] != "<":
         # ``DECIMAL(10`` and ``2)`` are two tokens.

@@ -1,8 +1,8 @@
 """Compaction queue of the Hive Metastore, and its history.
 
 Hive 4 lets any process take an entry and work on it; Hive 3.1 lets only its own workers do so. A
-server gives out the oldest entry of a pool, never a chosen one. So a request that is reserved for
-one worker goes to a pool of that worker's name; other workers find it there only after
+server returns the oldest entry of a pool, and no chosen entry. Therefore a request that is reserved
+for one worker goes to a pool with that worker's name. Other workers get it only after
 ``hive.compactor.worker.pool.timeout``.
 """
 
@@ -33,7 +33,7 @@ from acidsql.metastore.model import (
 from acidsql.metastore.names import partition_name
 
 _MILLISECONDS = 1000
-# Types of the server; CLEANUP is not one of them.
+# Types of the server, which does not have CLEANUP.
 _TYPES = {
     getattr(hms.CompactionType, t.name): t
     for t in CompactionType
@@ -42,14 +42,14 @@ _TYPES = {
 # The server's internal names of states (CompactionState).
 _READY_FOR_CLEANING = "r"
 _WORKING = "w"
-# Shown for entries that were requested for no pool (Constants.COMPACTION_DEFAULT_POOL).
+# Name that the server shows for entries without a pool (Constants.COMPACTION_DEFAULT_POOL).
 _DEFAULT_POOL = "default"
 _ORDER_BY = re.compile(r"^\s*ORDER\s+BY\s+", re.IGNORECASE)
 _ID = re.compile(r"\bid=(\d+)")
 
 
 class TakenCompactions:
-    """Entries that this client works on, or has worked on, as the server returned them."""
+    """Entries that this client has taken, as the server returned them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -105,9 +105,9 @@ def request(
 ) -> Compaction:
     """Add a compaction to the queue (``Metastore.request_compaction``).
 
-    ``runas`` is the user as whom the server's cleaner deletes: the one who wrote the files. If the
-    existing entry belongs to a dead compactor it is failed, and the request is sent again. A
-    request whose answer was lost is known by the name of its worker.
+    ``runas`` is the user for whom the server's cleaner deletes files, so it is the user who writes
+    them. If the existing entry belongs to a dead compactor, acidsql marks it as failed and sends
+    the request again. If the answer is lost, the worker's name identifies the request.
     """
     wanted = hms.CompactionRequest(
         dbname=lowered(database),
@@ -148,19 +148,18 @@ def request(
 def _id_in_the_way(answer: Any) -> int:
     """Return the id of the entry that is the reason for a refused request.
 
-    Hive 4 has it only in the message.
+    Hive 4 returns the id only in the message.
     """
-    said = _ID.search(answer.errormessage or "")
-    return int(said[1]) if said else int(answer.id)
+    match = _ID.search(answer.errormessage or "")
+    return int(match[1]) if match else int(answer.id)
 
 
 def _fail_abandoned(server: Server, compaction_id: int) -> bool:
-    """Mark an entry as failed if its worker is dead; return whether it was.
+    """Mark an entry as failed if its worker is dead; return whether it was dead.
 
-    The worker is dead if its transaction was aborted: nothing of its output is visible. If it has
-    none yet, it is dead after the timeout of a transaction. The server
-    itself would wait for ``hive.compactor.worker.timeout``, a day, or for
-    ``hive.compactor.worker.pool.timeout``.
+    The worker is dead if its transaction was aborted, so that its output is invisible. If it has no
+    transaction yet, it is dead after the time-out of a transaction. The server itself would wait
+    for ``hive.compactor.worker.timeout``, a day, or for ``hive.compactor.worker.pool.timeout``.
     """
     entry = next((e for e in _listed(server) if e.id == compaction_id), None)
     if entry is None or not server.is_hive4:
@@ -187,7 +186,7 @@ def _fail_abandoned(server: Server, compaction_id: int) -> bool:
 
 
 def _take_from(server: Server, entry: Any) -> bool:
-    """Take an entry from the pool of a worker that is gone; return whether it was still there."""
+    """Take an entry from the pool of an ended worker; return whether it was still there."""
     if not entry.poolName:
         return False
     wanted = hms.FindNextCompactRequest(
@@ -198,8 +197,8 @@ def _take_from(server: Server, entry: Any) -> bool:
 
 
 def _find(server: Server, compaction_id: int) -> Compaction:
-    found = (c for c in compactions(server) if c.compaction_id == compaction_id)
-    entry = next(found, None)
+    matches = (c for c in compactions(server) if c.compaction_id == compaction_id)
+    entry = next(matches, None)
     if entry is None:
         raise _not_found(compaction_id)
     return entry
@@ -217,21 +216,21 @@ def take_next(
         return None
     pool = chosen.pool if compaction_id is None else worker
     wanted = hms.FindNextCompactRequest(workerId=worker, workerVersion=PROCESSOR, poolName=pool)
-    found = server.call("find_next_compact2", wanted).ci
-    if found is None and compaction_id is not None and not taken.has(compaction_id):
-        found = _taken_already(server, worker, compaction_id)
-    if found is None:
+    struct = server.call("find_next_compact2", wanted).ci
+    if struct is None and compaction_id is not None and not taken.has(compaction_id):
+        struct = _taken_already(server, worker, compaction_id)
+    if struct is None:
         return None
-    taken.add(found)
-    if compaction_id not in (None, found.id):
-        failed(server, taken, found.id, f"{worker} requested compaction {compaction_id}")
+    taken.add(struct)
+    if compaction_id not in (None, struct.id):
+        failed(server, taken, struct.id, f"{worker} requested compaction {compaction_id}")
         return None
-    order = _ORDER_BY.sub("", found.orderByClause or "") or None
-    return replace(_find(server, found.id), order_by=order, buckets=found.numberOfBuckets or None)
+    order = _ORDER_BY.sub("", struct.orderByClause or "") or None
+    return replace(_find(server, struct.id), order_by=order, buckets=struct.numberOfBuckets or None)
 
 
 def _taken_already(server: Server, worker: str, compaction_id: int) -> Any:
-    """Return an entry that this worker has taken by a call whose answer was lost, or None."""
+    """Return the entry if this worker took it by a call whose answer was lost, or None."""
     entry = next((c for c in compactions(server) if c.compaction_id == compaction_id), None)
     if entry is None or (entry.state, entry.worker) != (CompactionState.WORKING, worker):
         return None
@@ -246,7 +245,7 @@ def started(
     """Record the compactor's transaction of an entry (``Metastore.compaction_started``)."""
     entry = taken.get(server, compaction_id)
     entry.highestWriteId = highest
-    # Without runas the server's cleaner would fail on the entry for ever.
+    # Without runas, the server's cleaner would never succeed with the entry.
     entry.runas = entry.runas or server.user
     server.call("update_compactor_state", entry, txn_id)
 
@@ -264,19 +263,19 @@ def failed(server: Server, taken: TakenCompactions, compaction_id: int, error: s
 
 
 def given_back(server: Server, taken: TakenCompactions, compaction_id: int) -> None:
-    """End an entry whose worker has to end (``Metastore.compaction_given_back``).
+    """End an entry whose worker must end (``Metastore.compaction_given_back``).
 
-    A server takes no entry back before ``hive.compactor.worker.timeout``, a day. So it fails, and
-    the initiator requests it again.
+    A server does not return an entry to the queue before ``hive.compactor.worker.timeout``, a day.
+    Therefore acidsql marks the entry as failed, and the initiator requests it again.
     """
     failed(server, taken, compaction_id, "its worker had to end before it was done")
 
 
 def abort(server: Server, compaction_id: int) -> Compaction:
-    """Take an INITIATED entry from the queue (``Metastore.abort_compaction``).
+    """Remove an INITIATED entry from the queue (``Metastore.abort_compaction``).
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.ABORT_COMPACTIONS, by Hive 3.1.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ABORT_COMPACTIONS, with Hive 3.1.
     """
     if not server.is_hive4:
         raise AcidAnalysisError(
@@ -301,7 +300,7 @@ def initiates_itself(server: Server) -> bool:
 
 
 def cleans_itself(server: Server) -> bool:
-    """Return whether the server runs its own cleaner; with Hive 3.1 no other is possible."""
+    """Return whether the server runs its own cleaner, which is the only one with Hive 3.1."""
     if not server.is_hive4:
         return True
     return server.setting("hive.compactor.cleaner.on", "true").lower() == "true"
@@ -310,7 +309,7 @@ def cleans_itself(server: Server) -> bool:
 def ready_to_clean(server: Server) -> tuple[Compaction, ...]:
     """List the entries that may be cleaned (``Metastore.ready_to_clean``).
 
-    None where the server has a cleaner of its own.
+    The result is empty if the server runs its own cleaner.
     """
     if cleans_itself(server):
         return ()
@@ -318,12 +317,12 @@ def ready_to_clean(server: Server) -> tuple[Compaction, ...]:
     if not waiting:
         return ()
     mark = transactions.valid_txns(server, None).high_water_mark
-    # The list of valid transactions leaves readers out; this one has them.
+    # Unlike the list of valid transactions, this list contains readers.
     states = {t.txn_id: t.state for t in transactions.open_txns(server)}
     still_open = [txn_id for txn_id, state in states.items() if state is TxnState.OPEN]
     lowest = min(still_open, default=mark + 1)
-    # A compactor without a transaction, or with an aborted one, made nothing visible: its entry may
-    # be cleaned up to the lowest open transaction.
+    # The output of a compactor without a transaction, or with an aborted one, is not visible, so
+    # its entry can be cleaned up to the lowest open transaction.
     waiting = [
         replace(c, next_txn_id=lowest)
         if c.next_txn_id is None and (c.txn_id is None or states.get(c.txn_id) is TxnState.ABORTED)
@@ -359,16 +358,17 @@ def _struct(entry: Compaction, state: str) -> Any:
 
 
 def compactions(server: Server) -> tuple[Compaction, ...]:
-    """List the queue and its history, newest first, as SHOW COMPACTIONS
-    (``Metastore.compactions``).
+    """List the queue and its history as SHOW COMPACTIONS does, newest first.
+
+    See ``Metastore.compactions``.
     """
     entries = [_entry_of(element) for element in _listed(server)]
     return tuple(sorted(entries, key=lambda c: c.compaction_id, reverse=True))
 
 
 def _listed(server: Server) -> list[Any]:
-    found: list[Any] = server.call("show_compact", hms.ShowCompactRequest()).compacts
-    return found
+    entries: list[Any] = server.call("show_compact", hms.ShowCompactRequest()).compacts
+    return entries
 
 
 def _entry_of(element: Any) -> Compaction:
@@ -384,7 +384,7 @@ def _entry_of(element: Any) -> Compaction:
         started=_seconds(element.start),
         ended=_seconds(element.endTime),
         txn_id=element.txnId or None,
-        # Hive's is the highest transaction at the commit, ours the one after it.
+        # Hive's value is the highest transaction at the commit, acidsql's is the next one.
         next_txn_id=element.nextTxnId + 1 if element.nextTxnId else None,
         highest_write_id=element.hightestWriteId or None,
         error=element.errorMessage or None,

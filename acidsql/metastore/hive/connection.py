@@ -1,7 +1,8 @@
 """Connections to one of several metastore servers that share a database.
 
-A call takes an idle connection, or opens one to the first server that answers, beginning with the
-one that answered last. Connections are never shared while in use, so that any thread may call.
+A call takes an idle connection, or opens a new one to the first server that answers. It tries the
+server that answered last first. Two calls never use a connection at the same time, so any thread
+may call.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from acidsql.metastore.hive.idl import hms
 logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 9083
-# Errors of a server that lost its connection to its database; Hive's own client tries again too
+# Errors of a server that lost the connection to its database. Hive's client tries again too
 # (RetryingMetaStoreClient).
 _STUMBLED = re.compile(r"JDO\w*Exception|TTransportException|TProtocolException")
 
@@ -47,7 +48,7 @@ class Endpoint:
         return f"{self.host}:{self.port}"
 
 
-# Authenticates on a connected socket, and returns a Thrift protocol.
+# Function that authenticates on a connected socket, and returns a Thrift protocol.
 Handshake = Callable[[socket.socket, Endpoint], Any]
 
 
@@ -55,8 +56,8 @@ def parse_uris(text: str) -> tuple[Endpoint, ...]:
     """Parse the setting that names the metastore servers.
 
     Args:
-        text: ``thrift://host:port``, several of them separated by commas; ``thrift://`` may be left
-            out from the second one on, and the port where it is 9083.
+        text: ``thrift://host:port``, several of them separated by commas. ``thrift://`` is optional
+            from the second one on, and the port is optional if it is 9083.
 
     Raises:
         MetastoreError: METASTORE_URI.
@@ -82,7 +83,7 @@ def parse_uris(text: str) -> tuple[Endpoint, ...]:
 
 
 class ConnectionLostError(MetastoreError):
-    """Error of a call that may have been carried out or not; it is worth another try.
+    """Error of a call that the server may or may not have executed, and that can be repeated.
 
     The connection broke after the call was sent, or the server lost its connection to its database.
     """
@@ -96,7 +97,7 @@ class _Connection:
 
     @property
     def usable(self) -> bool:
-        """Return whether the server has not hung up: it sends nothing unless it is called."""
+        """Return whether the connection is open: a server sends nothing without a call."""
         return not select.select([self.socket], [], [], 0)[0]
 
     def close(self) -> None:
@@ -108,11 +109,10 @@ class Connections:
 
     Args:
         endpoints: servers that share a database, the preferred one first.
-        user: user name that the server takes for the caller's (``set_ugi``), if it does not
-            authenticate.
+        user: user name that the client sends (``set_ugi``) to servers without authentication.
         timeout: seconds to wait for an answer.
-        tls: for servers that speak TLS.
-        handshake: authentication, for servers that demand it; see ``sasl``.
+        tls: SSL context, for servers that require TLS.
+        handshake: authentication, for servers that require it; see ``sasl``.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Connections:
         self._closed = False
 
     def with_timeout(self, seconds: float) -> Connections:
-        """Return other connections to the same servers that wait at most so long for an answer."""
+        """Return another pool for the same servers that waits at most ``seconds`` for an answer."""
         return Connections(
             self._endpoints,
             user=self._user,
@@ -152,13 +152,14 @@ class Connections:
         Args:
             method: name of the call.
             arguments: arguments of the call.
-            repeatable: whether the call may be sent again when the connection broke before the
-                answer came, because doing it twice does no harm.
+            repeatable: whether to send the call again if the connection breaks before the answer,
+                because two executions do no harm.
 
         Raises:
             MetastoreError: METASTORE_UNAVAILABLE, METASTORE_TIMEOUT, METASTORE_AUTHENTICATION;
-                METASTORE_ERROR, the server failed; METASTORE_VERSION, the server has no such call.
-            TException: those that the IDL declares for the call, except MetaException.
+                METASTORE_ERROR, the server failed; METASTORE_VERSION, the server does not have the
+                call.
+            TException: an exception that the IDL declares for the call, except MetaException.
         """
 
         def worth_repeating(error: BaseException) -> bool:
@@ -186,7 +187,7 @@ class Connections:
         except hms.MetaException as error:
             stumbled = _STUMBLED.search(error.message or "") is not None
             if stumbled:
-                connection.close()  # the server may keep a broken database connection for it
+                connection.close()  # the server may still use a broken database connection
             else:
                 self._give_back(connection)
             raise (ConnectionLostError if stumbled else MetastoreError)(
@@ -195,9 +196,9 @@ class Connections:
             ) from error
         except TApplicationException as error:
             if error.type == TApplicationException.UNKNOWN_METHOD:
-                self._give_back(connection)  # what was asked is read to its end, and answered
+                self._give_back(connection)  # the server has read the call completely
             else:
-                connection.close()  # the server hangs up after some of these
+                connection.close()  # the server hangs up after some of these errors
             raise _server_error(method, connection.endpoint, error) from error
         except (TTransportException, ProtocolError, OSError, EOFError) as error:
             connection.close()
@@ -206,7 +207,7 @@ class Connections:
             self._give_back(connection)
             raise
         except BaseException:
-            connection.close()  # an answer may still be on its way
+            connection.close()  # the answer may still arrive
             raise
         self._give_back(connection)
         return answer
@@ -230,9 +231,7 @@ class Connections:
             connection.close()
 
     def _connect(self) -> _Connection:
-        """Connect to the first server that can be reached; try all of them several times, with
-        pauses.
-        """
+        """Connect to the first reachable server; try all servers several times, with pauses."""
         rounds = Retrying(
             retry=retry_if_exception(lambda e: isinstance(e, _UnreachableError)),
             stop=stop_after_attempt(limits().connection_attempts),
@@ -279,7 +278,7 @@ class Connections:
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             plain.settimeout(self._timeout)
             with self._connection_errors(endpoint):
-                # What speaks TLS takes the socket over, and has to be closed itself.
+                # A TLS socket takes over the plain socket, and must itself be closed.
                 connected = opened.enter_context(self._secured(plain, endpoint))
                 client = self._greet(connected, endpoint)
             opened.pop_all()
@@ -287,9 +286,7 @@ class Connections:
 
     @contextmanager
     def _connection_errors(self, endpoint: Endpoint) -> Iterator[None]:
-        """Raise what goes wrong in the block, before a server is known to answer, as a
-        ``MetastoreError``.
-        """
+        """Convert errors of the block to ``MetastoreError``, while the server has not answered."""
         try:
             yield
         except TimeoutError as error:
@@ -300,7 +297,7 @@ class Connections:
             ) from error
         except ssl.SSLError as error:
             raise _no_tls(endpoint, error) from error
-        # Servers of TLS, HTTP or SASL answer with bytes that are not Thrift's.
+        # A server that expects TLS, HTTP or SASL answers with bytes that are not Thrift.
         except (TTransportException, ProtocolError, OSError, EOFError) as error:
             raise MetastoreError(
                 "METASTORE_AUTHENTICATION",
@@ -310,15 +307,15 @@ class Connections:
             ) from error
 
     def _secured(self, plain: socket.socket, endpoint: Endpoint) -> socket.socket:
-        """Return a socket that speaks TLS, if the server does."""
+        """Return a TLS socket if TLS is configured, otherwise the plain socket."""
         if self._tls is None:
             return plain
         return self._tls.wrap_socket(plain, server_hostname=endpoint.host)
 
     def _greet(self, connected: socket.socket, endpoint: Endpoint) -> TClient:
-        """Authenticate with the handshake, or send the user name if there is none.
+        """Authenticate with the handshake, or send the user name if there is no handshake.
 
-        Hive's own client sends it with ``set_ugi`` too (hive.metastore.execute.setugi).
+        Hive's client also sends the user name with ``set_ugi`` (hive.metastore.execute.setugi).
         """
         if self._handshake is not None:
             return TClient(hms.ThriftHiveMetastore, self._handshake(connected, endpoint))

@@ -1,6 +1,6 @@
-"""Constraints, which Hive keeps beside the table.
+"""Constraints, which Hive stores separately from the table.
 
-Of NOT NULL and DEFAULT only those count that Hive enforces (ENABLE).
+NOT NULL and DEFAULT count only if Hive enforces them (ENABLE).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from acidsql.metastore.model import Table
 
 def of_table(server: Server, database: str, name: str) -> ColumnConstraints:
     """Return the constraints of a table that exists."""
-    found = _fetched(server, database, name)
-    # Hive 3.1 forgets the columns of constraints when another client alters the table.
+    fetched = _fetched(server, database, name)
+    # Hive 3.1 forgets the columns of a constraint when another client alters the table.
     not_null, defaults = (
-        [c for c in some if c.column_name and c.enable_cstr]
-        for some in (found.not_null, found.defaults)
+        [c for c in constraints if c.column_name and c.enable_cstr]
+        for constraints in (fetched.not_null, fetched.defaults)
     )
     return ColumnConstraints(
         not_null=frozenset(lowered(c.column_name) for c in not_null),
         defaults={lowered(c.column_name): c.default_value for c in defaults},
-        others=from_structures(found.others),
+        others=from_structures(fetched.others),
     )
 
 
@@ -57,12 +57,12 @@ class Changes:
     """Changes of constraints that a new definition of a table requires.
 
     Attributes:
-        dropped: names of constraints to drop before the table is altered, because it may drop their
-            columns.
-        not_null: NOT NULL constraints to add after the table is altered, because their columns may
-            be new.
-        defaults: DEFAULT constraints to add after the table is altered.
-        others: other constraints to add then.
+        dropped: names of constraints to drop before the alteration of the table, which may drop
+            their columns.
+        not_null: NOT NULL constraints to add after the alteration, because their columns may be
+            new.
+        defaults: DEFAULT constraints to add after the alteration.
+        others: other constraints to add after the alteration.
     """
 
     dropped: tuple[str, ...]
@@ -77,37 +77,41 @@ def changes(
     """Return the changes of constraints that the new definition of a table requires.
 
     Args:
-        before: its definition, if it is known: CHECK constraints and keys that it does not have
-            were made by other clients since, and stay.
-        recreate: True if all constraints are dropped and added again: the table's columns change,
-            and the server is Hive 3.1, which then forgets the columns of its constraints.
+        before: its definition before, if it is known. CHECK constraints and keys that it does not
+            contain were added by other clients since, and stay.
+        recreate: True to drop all constraints and add them again. This is necessary if the table's
+            columns change in Hive 3.1, which then forgets the columns of its constraints.
     """
-    found = _fetched(server, lowered(table.database), lowered(table.name))
-    not_null, defaults, others = found.not_null, found.defaults, from_structures(found.others)
+    fetched = _fetched(server, lowered(table.database), lowered(table.name))
+    not_null, defaults, others = fetched.not_null, fetched.defaults, from_structures(fetched.others)
     wanted = _wanted(table)
-    kept: set[str] = set()
+    unchanged: set[str] = set()
     if not recreate:
-        kept |= {c.nn_name for c in not_null if c.enable_cstr and c.column_name in wanted.not_null}
-        kept |= {
+        unchanged |= {
+            c.nn_name for c in not_null if c.enable_cstr and c.column_name in wanted.not_null
+        }
+        unchanged |= {
             c.dc_name
             for c in defaults
             if c.enable_cstr and wanted.defaults.get(c.column_name) == c.default_value
         }
-    present = {c.column_name for c in not_null if c.nn_name in kept}
-    same = {c.column_name for c in defaults if c.dc_name in kept}
-    given = {c.name for c in wanted.others}
-    gone = {c.name for c in (others if before is None else before.constraints)} - given
-    target = (*(c for c in others if c.name not in gone | given), *wanted.others)
+    unchanged_columns = {c.column_name for c in not_null if c.nn_name in unchanged}
+    unchanged_defaults = {c.column_name for c in defaults if c.dc_name in unchanged}
+    names_in_table = {c.name for c in wanted.others}
+    removed = {c.name for c in (others if before is None else before.constraints)} - names_in_table
+    target = (*(c for c in others if c.name not in removed | names_in_table), *wanted.others)
     same_others = () if recreate else tuple(c for c in target if c in others)
-    kept |= {c.name for c in same_others}
+    unchanged |= {c.name for c in same_others}
     names = [c.nn_name for c in not_null] + [c.dc_name for c in defaults]
     names += [c.name for c in others]
     return Changes(
-        dropped=tuple(name for name in names if name not in kept),
+        dropped=tuple(name for name in names if name not in unchanged),
         others=to_structures(table, [c for c in target if c not in same_others]),
-        not_null=tuple(_not_null(table, wanted.not_null - present)),
+        not_null=tuple(_not_null(table, wanted.not_null - unchanged_columns)),
         defaults=tuple(
-            _defaults(table, {c: t for c, t in wanted.defaults.items() if c not in same})
+            _defaults(
+                table, {c: t for c, t in wanted.defaults.items() if c not in unchanged_defaults}
+            )
         ),
     )
 
@@ -136,19 +140,19 @@ def add(server: Server, changed: Changes) -> None:
 
 
 def _fetched(server: Server, database: str, name: str) -> Fetched:
-    """Return the server's constraints: one call of Hive 4, else one for each kind."""
+    """Return the server's constraints, with one call to Hive 4, otherwise one for each kind."""
     request = hms.AllTableConstraintsRequest(dbName=database, tblName=name, catName=CATALOG)
     answer = server.call_if_known("get_all_table_constraints", request) if server.is_hive4 else None
     if answer is not None:
-        found = answer.allTableConstraints
+        structures = answer.allTableConstraints
         return Fetched(
-            not_null=found.notNullConstraints or [],
-            defaults=found.defaultConstraints or [],
+            not_null=structures.notNullConstraints or [],
+            defaults=structures.defaultConstraints or [],
             others=Structures(
-                primary_keys=found.primaryKeys or [],
-                foreign_keys=found.foreignKeys or [],
-                unique=found.uniqueConstraints or [],
-                checks=found.checkConstraints or [],
+                primary_keys=structures.primaryKeys or [],
+                foreign_keys=structures.foreignKeys or [],
+                unique=structures.uniqueConstraints or [],
+                checks=structures.checkConstraints or [],
             ),
         )
     not_null = hms.NotNullConstraintsRequest(catName=CATALOG, db_name=database, tbl_name=name)
@@ -181,9 +185,7 @@ def _defaults(table: Table, defaults: Mapping[str, str]) -> list[Any]:
 
 
 def _common(table: Table, column: str) -> dict[str, Any]:
-    """Return the fields that all constraints have: enforced on writes, not checked on existing
-    rows.
-    """
+    """Return the common fields of constraints, which are enforced only for new rows."""
     return {
         "catName": CATALOG,
         "table_db": lowered(table.database),

@@ -1,7 +1,7 @@
 """Conversion of tables and partitions to and from the structures of the Thrift interface.
 
-What Hive expects of a table is in its storage descriptor (``StorageDescriptor``, ``SerDeInfo``) and
-its parameters. Constraints are beside the table, in ``constraints``.
+The storage descriptor (``StorageDescriptor``, ``SerDeInfo``) and the parameters describe a table to
+Hive. Constraints are separate; see ``constraints``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from acidsql.metastore.hive.spark_schema import (
 from acidsql.metastore.model import Column, FileFormat, Partition, PlainTable, Table, TableType
 from acidsql.syntax.constraints import Constraint
 
-# Parameters that the server and Hive's writers keep for themselves (StatsSetupConst,
+# Parameters that only the server and Hive's writers maintain (StatsSetupConst,
 # hive_metastoreConstants.DDL_TIME).
 ACCURATE = "COLUMN_STATS_ACCURATE"
 STATISTICS = frozenset(
@@ -37,16 +37,16 @@ STATISTICS = frozenset(
      "totalSize"}
 )  # fmt: skip
 DDL_TIME = "transient_lastDdlTime"
-# Number of ordinals that a table has given to new rows for its identity columns, and a random word.
+# Number of ordinals that were reserved for a table's identity columns, and a random word.
 ORDINALS = "acidsql.ordinals"
 _KEPT_BY_SERVER = STATISTICS | {DDL_TIME, "last_modified_by", "last_modified_time", ORDINALS}
 _OF_NEW_TABLES = {"transactional": "true", "bucketing_version": "2"}
-# Property with the database where a view's text resolves names: ours, and that of Spark's views.
+# Properties with the database where a view's text resolves names: acidsql's and Spark's.
 _VIEW_DATABASE = "view.database"
 _SPARK_VIEW_DATABASE = "view.catalogAndNamespace.part.1"
 _SERIALIZATION_FORMAT = "serialization.format"
 _PLAIN_TYPES = (TableType.MANAGED.value, "EXTERNAL_TABLE")
-# Property that MetastoreDefaultTransformer sets on a managed table that it makes external.
+# Property that MetastoreDefaultTransformer sets on a managed table when it makes it external.
 _TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 _OF_SPARK = "spark.sql."
 
@@ -83,12 +83,12 @@ _VIEW_STORAGE = _Storage(
 
 
 def change_of(table: Any) -> tuple[int | None, str]:
-    """Return what changes with each alteration of a server's table: its id and time of change."""
+    """Return the id and the time of change of a server's table, which each alteration changes."""
     return table.id, (table.parameters or {}).get(DDL_TIME, "")
 
 
 def is_ours(table: Any) -> bool:
-    """Return whether a table of the server is a transactional one, or a view."""
+    """Return whether a table of the server is transactional, or a view."""
     if table.tableType == TableType.VIEW.value:
         return True
     parameters = table.parameters or {}
@@ -97,7 +97,7 @@ def is_ours(table: Any) -> bool:
 
 
 def is_plain(table: Any) -> bool:
-    """Return whether a table of the server holds files and is not transactional."""
+    """Return whether a table of the server has files and is not transactional."""
     return table.tableType in _PLAIN_TYPES and not is_ours(table)
 
 
@@ -106,8 +106,8 @@ def to_hive(table: Table, existing: Any = None) -> Any:
 
     Args:
         table: the table.
-        existing: the server's table, if the table is altered: fields that acidsql does not know are
-            kept.
+        existing: the server's table, if the table is altered; the result retains its fields that
+            acidsql does not know.
     """
     made = copy.deepcopy(existing) if existing is not None else _new_table(table)
     made.sd = _storage_descriptor(table, made.sd)
@@ -169,7 +169,7 @@ class ColumnConstraints:
     """Constraints of a table, with the names of its columns in lower case.
 
     Attributes:
-        not_null: names of columns that may not be NULL.
+        not_null: names of columns that must not be NULL.
         defaults: SQL text of DEFAULT by name of column.
         others: constraints of other kinds.
     """
@@ -183,7 +183,7 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
     """Convert the server's table to a ``Table``.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FILE_FORMAT, an insert-only table of a format that acidsql
+        AcidAnalysisError: UNSUPPORTED_FILE_FORMAT, an insert-only table has a format that acidsql
             does not know.
     """
     view = table.tableType == TableType.VIEW.value
@@ -192,8 +192,8 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
     written = written_columns(table.parameters or {})
 
     def columns(fields: Iterable[Any]) -> tuple[Column, ...]:
-        known = as_written(columns_of(fields, constraints), written)
-        return with_generated(known, table.parameters or {})
+        with_names = as_written(columns_of(fields, constraints), written)
+        return with_generated(with_names, table.parameters or {})
 
     return Table(
         database=table.dbName,
@@ -221,11 +221,11 @@ def from_hive(table: Any, constraints: ColumnConstraints) -> Table:
 
 
 def plain_from_hive(table: Any, partitions: Iterable[Partition]) -> PlainTable:
-    """Convert the server's plain table to the transactional table that it would be.
+    """Convert the server's plain table to the corresponding transactional table.
 
-    A managed table that Hive 4 made external by itself, when another engine created it, does not
-    count as external. The properties of Spark's own table are removed, because by them Spark would
-    read the files itself.
+    If another engine creates a managed table, Hive 4 may make it external. Such a table does not
+    count as external. The result has no properties of Spark's own table, because with them Spark
+    would read the files itself.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FILE_FORMAT.
@@ -246,10 +246,10 @@ def plain_from_hive(table: Any, partitions: Iterable[Partition]) -> PlainTable:
 
 
 def _properties(table: Any, *, view: bool) -> dict[str, str]:
-    given = table.parameters or {}
-    own = {k: v for k, v in given.items() if k not in _KEPT_BY_SERVER}
+    parameters = table.parameters or {}
+    shown = {k: v for k, v in parameters.items() if k not in _KEPT_BY_SERVER}
     properties = {
-        k: v for k, v in own.items() if not is_schema_property(k) and not is_generated_property(k)
+        k: v for k, v in shown.items() if not is_schema_property(k) and not is_generated_property(k)
     }
     if view and _VIEW_DATABASE not in properties:
         properties[_VIEW_DATABASE] = properties.get(_SPARK_VIEW_DATABASE, table.dbName)
@@ -273,13 +273,13 @@ def columns_of(
     fields: Iterable[Any], constraints: ColumnConstraints | None = None
 ) -> tuple[Column, ...]:
     """Convert the server's fields to columns."""
-    known = constraints or ColumnConstraints(defaults={})
+    known_constraints = constraints or ColumnConstraints(defaults={})
     return tuple(
         Column(
             name=lowered(field.name),
             type=spark_type(field.type),
-            nullable=lowered(field.name) not in known.not_null,
-            default=known.defaults.get(lowered(field.name)),
+            nullable=lowered(field.name) not in known_constraints.not_null,
+            default=known_constraints.defaults.get(lowered(field.name)),
             comment=field.comment,
         )
         for field in fields
@@ -304,9 +304,9 @@ def partition_to_hive(table: Any, partition: Partition) -> Any:
 
 
 def partition_from_hive(table: Any, partition: Any) -> Partition:
-    """Convert the server's partition to a ``Partition``; it has columns only where they differ."""
-    own = [(f.name, f.type) for f in partition.sd.cols]
-    same = own == [(f.name, f.type) for f in table.sd.cols]
+    """Convert the server's partition; the result has columns only if they differ."""
+    fields = [(f.name, f.type) for f in partition.sd.cols]
+    same = fields == [(f.name, f.type) for f in table.sd.cols]
     return Partition(
         values=tuple(partition.values),
         location=partition.sd.location,

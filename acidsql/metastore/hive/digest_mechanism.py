@@ -1,6 +1,6 @@
-"""User name and password as a mechanism of SASL: the client's side of DIGEST-MD5 (RFC 2831).
+"""SASL mechanism with a user name and a password: the client's side of DIGEST-MD5 (RFC 2831).
 
-Servers of Hadoop authenticate delegation tokens by it (SaslRpcServer, HadoopThriftAuthBridge).
+Hadoop servers use it to authenticate delegation tokens (SaslRpcServer, HadoopThriftAuthBridge).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from acidsql.metastore.hive.digest_messages import OVERHEAD, Direction, md5
 from acidsql.metastore.hive.sasl_mechanism import SaslError, agreed_protection
 from acidsql.metastore.kerberos import Protection
 
-# Hive's servers have no name of a protocol and this name of a host.
+# Hive's servers use no protocol name, and this host name.
 DIGEST_URI = "null/default"
 _REALM = "default"
 _WORDS = {
@@ -26,11 +26,11 @@ _CIPHER = "rc4"
 _DIRECTIVE = re.compile(
     r'\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*))\s*(?:,|$)', re.DOTALL
 )
-# Of a message, when the server does not say otherwise.
+# Maximum length of a message, unless the server sets another one.
 _LONGEST = 65536
-# Hive does not cut its answers, so the client promises to take the most that the RFC allows.
+# Hive does not split its answers, so the client accepts the maximum that the RFC allows.
 _LONGEST_ANSWER = 0xFFFFFF
-_COUNT = "00000001"  # how often the nonce was used
+_COUNT = "00000001"  # number of uses of the nonce
 _CNONCE_BYTES = 24
 
 
@@ -39,9 +39,9 @@ class DigestMechanism:
 
     Args:
         user: name of the user.
-        password: their password.
-        least: the least protection that the server must offer.
-        digest_uri: service and host, as the server knows itself.
+        password: password of the user.
+        least: the weakest protection that is acceptable.
+        digest_uri: service and host, as the server names itself.
         make_cnonce: returns a text that cannot be guessed.
     """
 
@@ -70,7 +70,7 @@ class DigestMechanism:
 
     @property
     def protection(self) -> Protection | None:
-        """Protection that client and server agreed on; None before that."""
+        """Protection that client and server have agreed on; None before the agreement."""
         return self._chosen
 
     @property
@@ -84,11 +84,11 @@ class DigestMechanism:
         return self._chosen in (Protection.INTEGRITY, Protection.PRIVACY)
 
     def respond(self, challenge: bytes | None) -> bytes:
-        """Return the response to the server's challenge; None asks for the initial response.
+        """Return the response to the server's challenge, or to None the initial response.
 
         Raises:
-            SaslError: the server speaks otherwise, does not know the password, or does not offer
-                the protection that is wanted.
+            SaslError: the server does not follow the protocol, does not know the password, or does
+                not offer the required protection.
         """
         if challenge is None:
             return b""
@@ -102,7 +102,7 @@ class DigestMechanism:
         return b""
 
     def wrap(self, message: bytes) -> Sequence[bytes]:
-        """Return a message for the server as protected ones, none longer than the server takes."""
+        """Split a message for the server into protected messages that the server accepts."""
         assert self._sent is not None
         size = self._longest - OVERHEAD
         return [
@@ -111,10 +111,10 @@ class DigestMechanism:
         ]
 
     def unwrap(self, message: bytes) -> bytes:
-        """Return what is in a protected message of the server.
+        """Return the content of a protected message of the server.
 
         Raises:
-            SaslError: it was changed on its way, or is not the next one.
+            SaslError: the message was changed on its way, or is not the next one.
         """
         assert self._received is not None
         return self._received.reveal(message)
@@ -133,9 +133,9 @@ class DigestMechanism:
         session_key = md5(secret + f":{nonce}:{cnonce}".encode()).digest()
 
         def proof(method: str) -> str:
-            # Messages that are protected have no digest of their own here, but zeros.
-            what = f"{method}:{self._uri}" + (":" + "0" * 32 if qop != "auth" else "")
-            text = f"{session_key.hex()}:{nonce}:{_COUNT}:{cnonce}:{qop}:{_hex(what)}"
+            # With protection of messages, the RFC requires zeros here instead of a digest.
+            request = f"{method}:{self._uri}" + (":" + "0" * 32 if qop != "auth" else "")
+            text = f"{session_key.hex()}:{nonce}:{_COUNT}:{cnonce}:{qop}:{_hex(request)}"
             return _hex(text)
 
         self._expected = proof("")
@@ -161,11 +161,15 @@ class DigestMechanism:
         return ",".join(f"{name}={value}" for name, value in answer.items() if value)
 
     def _choose(self, offer: dict[str, list[str]]) -> Protection:
-        """Return the strongest protection that the server offers; encryption is only by RC4."""
+        """Return the strongest protection that the server offers; RC4 is the only encryption."""
         words = _words(offer, "qop") or ["auth"]
         offered = [_WORDS[word] for word in words if word in _WORDS]
         can_encrypt = _CIPHER in _words(offer, "cipher")
-        usable = [one for one in Protection if can_encrypt or one is not Protection.PRIVACY]
+        usable = [
+            protection
+            for protection in Protection
+            if can_encrypt or protection is not Protection.PRIVACY
+        ]
         return agreed_protection(offered, usable, self._least)
 
 
@@ -173,9 +177,9 @@ def _directives(challenge: bytes) -> dict[str, list[str]]:
     """Return the values of a challenge by their names, without quotation marks.
 
     Raises:
-        SaslError: it is none.
+        SaslError: the text is not a challenge.
     """
-    found: dict[str, list[str]] = {}
+    directives: dict[str, list[str]] = {}
     text = challenge.decode("utf-8", "replace")
     position = 0
     while position < len(text):
@@ -184,9 +188,9 @@ def _directives(challenge: bytes) -> dict[str, list[str]]:
             raise SaslError(f"the server's challenge cannot be read: {text[:200]!r}")
         name, quoted, word = match.groups()
         value = word if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
-        found.setdefault(name.lower(), []).append(value)
+        directives.setdefault(name.lower(), []).append(value)
         position = match.end()
-    return found
+    return directives
 
 
 def _words(offer: dict[str, list[str]], name: str) -> list[str]:
@@ -195,10 +199,10 @@ def _words(offer: dict[str, list[str]], name: str) -> list[str]:
 
 
 def _longest(offer: dict[str, list[str]]) -> int:
-    """Return how long a message may be that the server takes.
+    """Return the maximum length of a message that the server accepts.
 
     Raises:
-        SaslError: it takes none.
+        SaslError: the server accepts no protected messages.
     """
     text = offer.get("maxbuf", [str(_LONGEST)])[0]
     if not re.fullmatch("[0-9]{1,10}", text) or int(text) <= OVERHEAD:

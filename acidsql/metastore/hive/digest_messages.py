@@ -1,6 +1,6 @@
 """Protection of messages after DIGEST-MD5: signatures, and encryption by RC4 (RFC 2831, 2.3, 2.4).
 
-MD5 and RC4 are weak by today's measure. They are what DIGEST-MD5 consists of; TLS protects better.
+MD5 and RC4 are weak by today's standards, but DIGEST-MD5 requires them. TLS protects better.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from acidsql.metastore.hive.rc4 import Rc4
 from acidsql.metastore.hive.sasl_mechanism import SaslError
 
-# The signature (10 bytes), the kind of the message, its number.
+# A protected message ends with the signature (10 bytes), the kind of the message and its number.
 _SIGNATURE = 10
 _KIND = b"\x00\x01"
 _NUMBER = 4
@@ -22,7 +22,7 @@ _SEALING = b"Digest H(A1) to %s sealing key magic constant"
 
 
 class Direction:
-    """Messages of one direction: each has a number, which its signature covers.
+    """Protection of the messages in one direction, whose signatures cover their numbers.
 
     Args:
         session_key: H(A1) of the RFC.
@@ -36,15 +36,15 @@ class Direction:
         self._number = 0
 
     def protect(self, message: bytes) -> bytes:
-        """Return a message with its signature and number, encrypted if that was agreed on."""
+        """Return a message with its signature and number, encrypted if both sides agreed on it."""
         number = self._next()
         return self._ciphered(message + self._signature(number, message)) + _KIND + number
 
     def reveal(self, protected: bytes) -> bytes:
-        """Return the message in a protected one.
+        """Return the content of a protected message.
 
         Raises:
-            SaslError: it was changed on its way, or is not the next one.
+            SaslError: the message was changed on its way, or is not the next one.
         """
         number = self._next()
         end = len(protected) - len(_KIND) - _NUMBER
@@ -69,5 +69,5 @@ class Direction:
 
 
 def md5(content: bytes = b"") -> Any:
-    """Return MD5 of bytes, as ``hashlib`` does, also where the system forbids it as insecure."""
+    """Return the MD5 hash of bytes, even if the system forbids MD5 as insecure."""
     return hashlib.md5(content, usedforsecurity=False)

@@ -1,4 +1,4 @@
-"""Generated and identity columns. Hive has none: properties of their table describe them."""
+"""Generated and identity columns in properties of the table, because Hive does not have them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def has_identity(table: Any) -> bool:
 
 
 def with_generated(columns: Iterable[Column], properties: Mapping[str, str]) -> tuple[Column, ...]:
-    """Return columns with what the properties of their table have for them."""
+    """Return columns with the expressions that the properties of their table contain."""
     return tuple(
         replace(
             column,

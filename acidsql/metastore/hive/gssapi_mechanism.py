@@ -1,4 +1,4 @@
-"""Kerberos as a mechanism of SASL: the client's side of GSSAPI, after RFC 4752."""
+"""SASL mechanism with Kerberos: the client's side of GSSAPI (RFC 4752)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from acidsql.metastore.hive.sasl_mechanism import SaslError, agreed_protection
 from acidsql.metastore.kerberos import Protection
 
-# What the server may send in one protected message. Hive does not cut its answers, so the client
-# promises to take the most that three bytes can say.
+# Maximum length of a protected message of the server. Hive does not split its answers, so the
+# client accepts the highest number that fits into three bytes.
 _LONGEST_ANSWER = 0xFFFFFF
 _SIZE_BYTES = 3
 
@@ -19,13 +19,13 @@ class GssapiMechanism:
     """Kerberos as an `acidsql.metastore.hive.sasl_mechanism.Mechanism`.
 
     Args:
-        gssapi: the package of that name.
+        gssapi: the package ``gssapi``.
         service: first part of the server's principal, such as ``hive``.
-        host: its second part.
-        protection: the least that the server must offer.
+        host: second part of the principal.
+        protection: the weakest protection that is acceptable.
 
     Raises:
-        SaslError: the server has no such principal.
+        SaslError: the server does not have this principal.
     """
 
     name = "GSSAPI"
@@ -49,12 +49,12 @@ class GssapiMechanism:
 
     @property
     def protection(self) -> Protection | None:
-        """Protection that client and server agreed on; None before that."""
+        """Protection that client and server have agreed on; None before the agreement."""
         return self._chosen
 
     @property
     def is_complete(self) -> bool:
-        """Whether both are authenticated and have agreed on the protection."""
+        """Whether client and server are authenticated and have agreed on the protection."""
         return self._chosen is not None
 
     @property
@@ -63,11 +63,11 @@ class GssapiMechanism:
         return self._chosen in (Protection.INTEGRITY, Protection.PRIVACY)
 
     def respond(self, challenge: bytes | None) -> bytes:
-        """Return the response to the server's challenge; None asks for the initial response.
+        """Return the response to the server's challenge, or to None the initial response.
 
         Raises:
-            SaslError: there is no ticket, the server is not who it should be, or it does not offer
-                the protection that is wanted.
+            SaslError: there is no ticket, the server has another identity, or it does not offer the
+                required protection.
         """
         with self._gss_errors():
             if self._context.complete:
@@ -76,10 +76,10 @@ class GssapiMechanism:
             return self._context.step(challenge) or b""
 
     def wrap(self, message: bytes) -> Sequence[bytes]:
-        """Return a message for the server as protected ones, none longer than the server takes.
+        """Split a message for the server into protected messages that the server accepts.
 
         Raises:
-            SaslError: it cannot be protected, because the ticket has expired for example.
+            SaslError: it cannot be protected, for example because the ticket has expired.
         """
         with self._gss_errors():
             return [
@@ -92,10 +92,10 @@ class GssapiMechanism:
             ]
 
     def unwrap(self, message: bytes) -> bytes:
-        """Return what is in a protected message of the server.
+        """Return the content of a protected message of the server.
 
         Raises:
-            SaslError: it was changed on its way, or is not encrypted though that was agreed on.
+            SaslError: the message was changed on its way, or is not encrypted as was agreed.
         """
         with self._gss_errors():
             unwrapped = self._context.unwrap(message)
@@ -108,8 +108,11 @@ class GssapiMechanism:
         return self._chosen is Protection.PRIVACY
 
     def _answer(self, offer: bytes) -> bytes:
-        """Return the answer to the server's offer. Both are a byte for the protection, a set in the
-        offer, and three for the length of the longest message that its sender takes.
+        """Return the answer to the server's offer.
+
+        Both consist of a byte for the protection and three bytes for the maximum length of a
+        message that the sender accepts. The byte is a set in the offer, and one value in the
+        answer.
         """
         if len(offer) != 1 + _SIZE_BYTES:
             raise SaslError(f"the server's offer of protection has {len(offer)} bytes, not 4")
@@ -123,11 +126,17 @@ class GssapiMechanism:
         return bytes([self._chosen]) + _LONGEST_ANSWER.to_bytes(_SIZE_BYTES, "big")
 
     def _choose(self, offered: int) -> Protection:
-        """Return the strongest protection that the server offers and the context has."""
+        """Return the strongest protection that both the server and the context support."""
         flags, flag = self._context.actual_flags, self._gssapi.RequirementFlag
         needed = {Protection.INTEGRITY: flag.integrity, Protection.PRIVACY: flag.confidentiality}
-        usable = [one for one in Protection if one not in needed or needed[one] in flags]
-        return agreed_protection([one for one in Protection if offered & one], usable, self._least)
+        usable = [
+            protection
+            for protection in Protection
+            if protection not in needed or needed[protection] in flags
+        ]
+        return agreed_protection(
+            [protection for protection in Protection if offered & protection], usable, self._least
+        )
 
     @contextmanager
     def _gss_errors(self) -> Iterator[None]:

@@ -964,6 +964,9 @@ service ThriftHiveMetastore {
     throws (1: NoSuchObjectException o1, 2: MetaException o2)
   list<string> get_partition_names(1: string db_name, 2: string tbl_name, 3: i16 max_parts)
     throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  list<Partition> get_partitions_by_filter(
+    1: string db_name, 2: string tbl_name, 3: string filter, 4: i16 max_parts)
+    throws (1: MetaException o1, 2: NoSuchObjectException o2)
   list<Partition> get_partitions_by_names(
     1: string db_name, 2: string tbl_name, 3: list<string> names)
     throws (1: MetaException o1, 2: NoSuchObjectException o2, 3: InvalidObjectException o3)

@@ -1,9 +1,9 @@
-"""Locks of the Hive Metastore, and the operations by which it finds conflicts.
+"""Locks of the Hive Metastore, and the operations with which it detects conflicts.
 
-A server finds a conflict of two transactions if both named the same partition, or both the whole
-table. A change of the whole of a partitioned table does not conflict with that of a partition
-there. So such a transaction names every partition before it commits (``_name_partitions`` of
-``store``).
+A server detects a conflict of two transactions if both named the same partition, or both named the
+whole table. It finds no conflict if one changes a whole partitioned table and the other changes one
+partition. Therefore a transaction that changes a whole table names every partition before it
+commits (``_name_partitions`` of ``store``).
 """
 
 from __future__ import annotations
@@ -25,40 +25,43 @@ from acidsql.metastore.names import partition_name
 
 _MILLISECONDS = 1000
 _CHANGES = (Operation.UPDATE, Operation.DELETE)
-# Hive 3.1 has one lock for writers, which excludes other writers. It is called SHARED_WRITE there,
-# and works like EXCL_WRITE of Hive 4.
+# Hive 3.1 has one type of lock for writers, which excludes other writers. Its name is SHARED_WRITE,
+# and it works like EXCL_WRITE of Hive 4.
 _WAITS_FOR_IN_3 = {
     **WAITS_FOR,
     LockType.SHARED_WRITE: WAITS_FOR[LockType.EXCL_WRITE],
 }
 
 
-def lock(server: Server, own: OwnTxns, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
+def lock(
+    server: Server, client_txns: OwnTxns, txn_id: int, requests: Sequence[LockRequest]
+) -> LockState:
     """Request the locks of a statement (``Metastore.lock``)."""
-    # Hive 4 would give locks to a transaction that is committed, and never take them back.
-    own.require_open(txn_id)
-    known = own.find(txn_id)
-    if known is None or not requests:
-        transactions.require_open(server, own, txn_id)
+    # Hive 4 would grant locks to a committed transaction, and never release them.
+    client_txns.require_open(txn_id)
+    txn = client_txns.find(txn_id)
+    if txn is None or not requests:
+        transactions.require_open(server, client_txns, txn_id)
     if not requests:
         return LockState.ACQUIRED
     request = hms.LockRequest(
         component=[_component(server, r) for r in requests],
         txnid=txn_id,
-        user=known.user if known else server.user,
-        hostname=known.host if known else PROCESSOR,
+        user=txn.user if txn else server.user,
+        hostname=txn.host if txn else PROCESSOR,
         agentInfo=PROCESSOR,
     )
     try:
-        # Sent again after a broken connection it leaves locks behind that go with the transaction.
+        # A repetition after a broken connection may leave extra locks, which end with the
+        # transaction.
         answer = server.call("lock", request)
     except (hms.TxnAbortedException, hms.NoSuchTxnException) as error:
-        raise _ended(server, own, txn_id) from error
-    if known is not None:
-        _note(known, requests)
+        raise _ended(server, client_txns, txn_id) from error
+    if txn is not None:
+        _note(txn, requests)
         if answer.state == hms.LockState.WAITING:
-            known.locks.append(answer.lockid)
-    return _state(server, own, txn_id, answer)
+            txn.locks.append(answer.lockid)
+    return _state(server, client_txns, txn_id, answer)
 
 
 def _note(txn: OwnTxn, requests: Sequence[LockRequest]) -> None:
@@ -73,10 +76,11 @@ def _note(txn: OwnTxn, requests: Sequence[LockRequest]) -> None:
 
 
 def _component(server: Server, request: LockRequest) -> Any:
-    """Build a lock component; the server finds conflicts by ``operationType`` and
-    ``isTransactional``.
+    """Build a lock component.
+
+    The server detects conflicts by ``operationType`` and ``isTransactional``.
     """
-    # A dynamic write may reach any partition, even if some partition columns are given.
+    # A dynamic write can reach any partition, even if some partition columns have a value.
     partition = None if request.dynamic_partitions else partition_name(request.partition)
     return hms.LockComponent(
         type=_lock_type(server, request.type),
@@ -99,8 +103,8 @@ def _lock_type(server: Server, lock_type: LockType) -> int:
 def operation_type(server: Server, operation: Operation, lock_type: LockType | None = None) -> int:
     """Return Hive's number of an operation (``hms.DataOperationType``).
 
-    With Hive 3.1 DELETE becomes UPDATE: it lets two transactions delete the same row, but not
-    delete and update it.
+    With Hive 3.1, DELETE becomes UPDATE. Hive 3.1 lets two transactions delete the same row, but
+    does not let one delete and the other update it.
     """
     if operation is Operation.DELETE and not server.is_hive4:
         operation = Operation.UPDATE
@@ -109,54 +113,54 @@ def operation_type(server: Server, operation: Operation, lock_type: LockType | N
     return int(getattr(hms.DataOperationType, operation.name))
 
 
-def check_lock(server: Server, own: OwnTxns, txn_id: int) -> LockState:
+def check_lock(server: Server, client_txns: OwnTxns, txn_id: int) -> LockState:
     """Check every request that is not known to be granted (``Metastore.check_lock``)."""
-    own.require_open(txn_id)
-    known = own.find(txn_id)
-    waiting = list(known.locks) if known else []
+    client_txns.require_open(txn_id)
+    txn = client_txns.find(txn_id)
+    waiting = list(txn.locks) if txn else []
     if not waiting:
-        transactions.require_open(server, own, txn_id)
+        transactions.require_open(server, client_txns, txn_id)
         return LockState.ACQUIRED
     state = LockState.ACQUIRED
     for lock_id in waiting:
         try:
             answer = server.call("check_lock", hms.CheckLockRequest(lockid=lock_id, txnid=txn_id))
         except (hms.NoSuchLockException, hms.TxnAbortedException, hms.NoSuchTxnException) as error:
-            raise _ended(server, own, txn_id) from error
-        if _state(server, own, txn_id, answer) is LockState.WAITING:
+            raise _ended(server, client_txns, txn_id) from error
+        if _state(server, client_txns, txn_id, answer) is LockState.WAITING:
             state = LockState.WAITING
-        elif known is not None:
-            known.locks.remove(lock_id)
+        elif txn is not None:
+            txn.locks.remove(lock_id)
     return state
 
 
-def withdraw(server: Server, own: OwnTxns, txn_id: int) -> None:
-    """Withdraw the requests of a transaction that wait (``Metastore.withdraw_locks``).
+def withdraw(server: Server, client_txns: OwnTxns, txn_id: int) -> None:
+    """Withdraw the waiting requests of a transaction (``Metastore.withdraw_locks``).
 
-    A server releases a lock of an open transaction only while it waits. One that was granted
-    meanwhile stays until the transaction ends, which does no harm.
+    A server releases a lock of an open transaction only while the lock waits. A lock that was
+    granted meanwhile stays until the transaction ends, which does no harm.
     """
-    known = own.find(txn_id)
-    for lock_id in list(known.locks) if known else []:
-        # It was granted a moment ago, or has gone with the transaction.
+    txn = client_txns.find(txn_id)
+    for lock_id in list(txn.locks) if txn else []:
+        # The lock was granted a moment ago, or has ended with the transaction.
         with suppress(hms.TxnOpenException, hms.NoSuchLockException):
             server.call("unlock", hms.UnlockRequest(lockid=lock_id))
-        if known is not None:
-            known.locks.remove(lock_id)
+        if txn is not None:
+            txn.locks.remove(lock_id)
 
 
-def _state(server: Server, own: OwnTxns, txn_id: int, answer: Any) -> LockState:
+def _state(server: Server, client_txns: OwnTxns, txn_id: int, answer: Any) -> LockState:
     if answer.state == hms.LockState.ACQUIRED:
         return LockState.ACQUIRED
     if answer.state == hms.LockState.WAITING:
         return LockState.WAITING
-    raise _ended(server, own, txn_id)
+    raise _ended(server, client_txns, txn_id)
 
 
-def _ended(server: Server, own: OwnTxns, txn_id: int) -> Exception:
-    """Return the error for a transaction whose locks are gone, with the reason."""
+def _ended(server: Server, client_txns: OwnTxns, txn_id: int) -> Exception:
+    """Return the error, with its reason, for a transaction that has lost its locks."""
     try:
-        transactions.require_open(server, own, txn_id)
+        transactions.require_open(server, client_txns, txn_id)
     except TransactionStateError as error:
         return error
     return failures.txn_aborted(txn_id, "its locks are gone")
@@ -164,19 +168,21 @@ def _ended(server: Server, own: OwnTxns, txn_id: int) -> Exception:
 
 def blockers(server: Server, txn_id: int) -> tuple[LockInfo, ...]:
     """List the locks that a transaction waits for (``Metastore.blockers``)."""
-    every = locks(server)
+    all_locks = locks(server)
     waits_for = WAITS_FOR if server.is_hive4 else _WAITS_FOR_IN_3
-    mine = [k for k in every if k.txn_id == txn_id and k.state is LockState.WAITING]
+    waiting = [k for k in all_locks if k.txn_id == txn_id and k.state is LockState.WAITING]
     return tuple(
         other
-        for other in every
+        for other in all_locks
         if any(
             other.txn_id != txn_id
-            and other.lock_id < own.lock_id
-            and other.type in waits_for[own.type]
-            and (other.database, other.table) == (own.database, own.table)
-            and (None in (other.partition, own.partition) or other.partition == own.partition)
-            for own in mine
+            and other.lock_id < request.lock_id
+            and other.type in waits_for[request.type]
+            and (other.database, other.table) == (request.database, request.table)
+            and (
+                None in (other.partition, request.partition) or other.partition == request.partition
+            )
+            for request in waiting
         )
     )
 
@@ -209,7 +215,7 @@ def locks(server: Server) -> tuple[LockInfo, ...]:
 
 def add_dynamic_partitions(
     server: Server,
-    own: OwnTxns,
+    client_txns: OwnTxns,
     txn_id: int,
     table: TableKey,
     write_id: int,
@@ -228,12 +234,12 @@ def add_dynamic_partitions(
     try:
         server.call("add_dynamic_partitions", request)
     except (hms.TxnAbortedException, hms.NoSuchTxnException) as error:
-        raise _ended(server, own, txn_id) from error
-    known = own.find(txn_id)
-    if known is not None:
-        known.changing.discard((table, operation))
+        raise _ended(server, client_txns, txn_id) from error
+    txn = client_txns.find(txn_id)
+    if txn is not None:
+        txn.changing.discard((table, operation))
         if operation in _CHANGES:
-            known.changes.add((table, None))
+            txn.changes.add((table, None))
 
 
 def _key(request: LockRequest) -> TableKey:
@@ -241,5 +247,5 @@ def _key(request: LockRequest) -> TableKey:
 
 
 def unnamed(txn: OwnTxn) -> set[TableKey]:
-    """Return the tables where a transaction has not named the partitions that it changes."""
+    """Return the tables for which a transaction has not named the changed partitions."""
     return {table for table, _ in txn.changing}

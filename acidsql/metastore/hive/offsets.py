@@ -1,9 +1,9 @@
-"""Offsets of streams in the Hive Metastore: how far each was read into a table.
+"""Offsets of streams in the Hive Metastore: how far each was written to a table.
 
 Hive 4 can set a parameter of a table in the step that commits a transaction
-(``CommitTxnKeyValue``, ``TxnHandler``). Each stream has a table of its own for it, which is empty
-and never altered: a client that alters a table sends all its parameters back as it has read them,
-and would put an offset back that was committed in the meantime.
+(``CommitTxnKeyValue``, ``TxnHandler``). Each stream has a separate, empty table for this parameter.
+No client alters that table. An alteration would send back all parameters as the client has read
+them, and would reset an offset that was committed meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.model import Column, LockRequest, LockType, Operation, Table
 
-# The server sets no parameter without this prefix (TxnStore.TXN_KEY_START), and none that is new.
+# The server sets only parameters with the prefix "_meta" (TxnStore.TXN_KEY_START) that exist.
 _OFFSET = "_meta.acidsql.offset"
 _STREAM, _OWNER, _OWNER_ID = "acidsql.stream", "acidsql.stream.table", "acidsql.stream.table.id"
 _DIGITS = 32
@@ -35,7 +35,7 @@ def find(server: Server, owner: Any, stream: str) -> int | None:
         stream: name of the stream.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.STREAM_OFFSET, of Hive 3.1.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.STREAM_OFFSET, with Hive 3.1.
     """
     if not server.is_hive4:
         raise AcidAnalysisError(
@@ -43,23 +43,27 @@ def find(server: Server, owner: Any, stream: str) -> int | None:
             f"a metastore of Hive {server.version} cannot keep the offset of stream {stream!r} "
             "together with a commit: keep it yourself, or use Hive 4 or an embedded metastore",
         )
-    kept = catalog.fetch_table(server, owner.dbName, _table_name(owner.tableName, stream))
-    return _offset(kept) if kept is not None and _is_of(kept, owner) else None
+    stream_table = catalog.fetch_table(server, owner.dbName, _table_name(owner.tableName, stream))
+    return (
+        _offset(stream_table) if stream_table is not None and _is_of(stream_table, owner) else None
+    )
 
 
 def lock(database: str, table: str, stream: str) -> LockRequest:
-    """Return the lock that keeps two clients of a stream apart (``Metastore.stream_lock``)."""
+    """Return the lock that only one client of a stream can hold (``Metastore.stream_lock``)."""
     return LockRequest(
         database=database,
         table=_table_name(lowered(table), stream),
         partition=None,
         type=LockType.EXCL_WRITE,
-        operation=Operation.SELECT,  # of no rows
+        operation=Operation.SELECT,  # it reads no rows
     )
 
 
 def prepare(server: Server, owner: Any, change: RecordOffset) -> Any:
-    """Return what a commit has to say to record an offset; make the stream's table if it is new.
+    """Return the parameter that a commit must set to record an offset.
+
+    Create the stream's table if it does not exist.
 
     Args:
         server: connections.
@@ -67,21 +71,21 @@ def prepare(server: Server, owner: Any, change: RecordOffset) -> Any:
         change: the offset.
 
     Raises:
-        TransactionStateError: STREAM_OFFSET_CHANGED, another client has read on.
+        TransactionStateError: STREAM_OFFSET_CHANGED, another client has advanced the stream.
     """
     name = _table_name(owner.tableName, change.stream)
-    kept = catalog.fetch_table(server, owner.dbName, name)
-    if kept is not None and not _is_of(kept, owner):
-        # Of a table of the same name that was dropped.
+    stream_table = catalog.fetch_table(server, owner.dbName, name)
+    if stream_table is not None and not _is_of(stream_table, owner):
+        # It belongs to a dropped table of the same name.
         catalog.drop_table(server, owner.dbName, name, delete_data=True)
-        kept = None
-    if kept is None:
+        stream_table = None
+    if stream_table is None:
         catalog.create_table(server, _definition(owner, name, change.stream))
-        kept = catalog.fetch_table(server, owner.dbName, name)
-    found = _offset(kept)
-    if found != change.before:
-        raise failures.stream_offset_changed(change.stream, change.before, found)
-    return hms.CommitTxnKeyValue(tableId=kept.id, key=_OFFSET, value=str(change.offset))
+        stream_table = catalog.fetch_table(server, owner.dbName, name)
+    current = _offset(stream_table)
+    if current != change.before:
+        raise failures.stream_offset_changed(change.stream, change.before, current)
+    return hms.CommitTxnKeyValue(tableId=stream_table.id, key=_OFFSET, value=str(change.offset))
 
 
 def _table_name(table: str, stream: str) -> str:
@@ -106,10 +110,10 @@ def _definition(owner: Any, name: str, stream: str) -> Table:
     )
 
 
-def _is_of(kept: Any, owner: Any) -> bool:
-    return bool(kept.parameters.get(_OWNER_ID) == str(owner.id))
+def _is_of(stream_table: Any, owner: Any) -> bool:
+    return bool(stream_table.parameters.get(_OWNER_ID) == str(owner.id))
 
 
-def _offset(kept: Any) -> int | None:
-    text = kept.parameters.get(_OFFSET)
+def _offset(stream_table: Any) -> int | None:
+    text = stream_table.parameters.get(_OFFSET)
     return int(text) if text else None

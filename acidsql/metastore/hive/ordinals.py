@@ -1,8 +1,8 @@
-"""Ordinals of a table's rows, which the values of identity columns are computed from.
+"""Ordinals of a table's rows, from which acidsql computes the values of identity columns.
 
-Their number is a property of the table. Hive 4 changes it only if no client has altered the table
-meanwhile. Where a server cannot compare, writers of such a table wait for each other
-(``turn_of_writers``).
+A property of the table contains the number of reserved ordinals. Hive 4 changes it only if no
+client has altered the table meanwhile. If a server cannot compare, the writers of tables with
+identity columns wait for each other (``turn_of_writers``).
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def reserve(server: Server, existing: Any, count: int) -> int:
 def turn_of_writers(
     server: Server, tables: ServerTables, requests: Sequence[LockRequest]
 ) -> list[LockRequest]:
-    """Return the locks by which writers of tables with identity columns wait for each other, where
-    two of them could reserve the same ordinals.
+    """Return the locks with which writers of tables with identity columns wait for each other.
+
+    They are necessary only if two writers could otherwise reserve the same ordinals.
     """
     if server.compares_before_alter:
         return []

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from acidsql.errors import AcidAnalysisError
+from acidsql.errors import AcidAnalysisError, MetastoreError
 from acidsql.format.partitions import parse_partition_name, partition_name
 from acidsql.limits import limits
 from acidsql.metastore import failures
@@ -20,12 +20,13 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
 from acidsql.metastore.hive.server_limits import check_partition
 from acidsql.metastore.model import Partition
+from acidsql.metastore.partition_filter import PartitionFilter, hive_filter
 
 _Item = TypeVar("_Item")
 
 
 def _batches(items: Sequence[_Item]) -> Iterator[list[_Item]]:
-    """Cut a sequence into batches for one call each."""
+    """Split a sequence into batches for one call each."""
     size = limits().partitions_per_call
     return (list(items[start : start + size]) for start in range(0, len(items), size))
 
@@ -55,9 +56,7 @@ def add(server: Server, table: Any, added: Iterable[Partition]) -> None:
 def drop(
     server: Server, table: Any, dropped: Iterable[tuple[str, ...]], *, delete_data: bool = False
 ) -> None:
-    """Drop partitions (``Metastore.drop_partitions``), and have the server delete their files or
-    not.
-    """
+    """Drop partitions (``Metastore.drop_partitions``); with ``delete_data`` delete their files."""
     values = list(dropped)
     if not values:
         return
@@ -92,11 +91,11 @@ def alter(server: Server, table: Any, altered: Iterable[Partition]) -> None:
 
 
 def send(server: Server, table: Any, partitions: Sequence[Any], **context: Any) -> None:
-    """Replace partitions of the server by other versions of them.
+    """Replace partitions of the server by changed versions.
 
     Args:
-        context: of Hive 4: ``writeId`` and ``validWriteIdList``, where a transaction vouches for
-            changed statistics.
+        context: ``writeId`` and ``validWriteIdList`` for Hive 4, if a transaction changes the
+            statistics.
     """
     environment = hms.EnvironmentContext(properties=dict(NO_STATISTICS))
     for batch in _batches(partitions):
@@ -149,19 +148,32 @@ def rename(server: Server, table: Any, values: tuple[str, ...], renamed: Partiti
 
 
 def forget_column_statistics(server: Server, table: Any) -> None:
-    """Mark the statistics of columns of a table's partitions as out of date."""
-    found = [
+    """Mark the column statistics of a table's partitions as out of date."""
+    counted = [
         p for p in fetch(server, table) if "COLUMN_STATS" in (p.parameters or {}).get(ACCURATE, "")
     ]
-    for partition in found:
+    for partition in counted:
         del partition.parameters[ACCURATE]
-    send(server, table, found)
+    send(server, table, counted)
 
 
-def all_values(server: Server, table: Any) -> tuple[tuple[str, ...], ...]:
-    """Return the values of all partitions, sorted (``Metastore.partition_values``)."""
+def values_of(
+    server: Server, table: Any, accepted: PartitionFilter = ()
+) -> tuple[tuple[str, ...], ...]:
+    """Return the sorted values of partitions (``Metastore.partition_values``)."""
     if not table.partitionKeys:
         return ()
+    condition = hive_filter(accepted, [field.name for field in table.partitionKeys])
+    if condition is not None:
+        arguments = (table.dbName, table.tableName, condition, -1)
+        try:
+            accepted_partitions = server.call("get_partitions_by_filter", *arguments)
+        except MetastoreError as error:
+            # Some databases compare no numbers, and a server may limit the partitions of an answer.
+            if error.condition != "METASTORE_ERROR":
+                raise
+        else:
+            return tuple(sorted(tuple(p.values) for p in accepted_partitions))
     names = server.call("get_partition_names", table.dbName, table.tableName, -1)
     return tuple(sorted(tuple(value for _, value in parse_partition_name(n)) for n in names))
 
@@ -169,15 +181,15 @@ def all_values(server: Server, table: Any) -> tuple[tuple[str, ...], ...]:
 def fetch(server: Server, table: Any, values: Iterable[tuple[str, ...]] | None = None) -> list[Any]:
     """Return the server's partitions with these values (by default all), sorted by values.
 
-    Values that no partition has are left out.
+    The result skips values that no partition has.
     """
-    wanted = sorted(all_values(server, table) if values is None else set(values))
-    found = []
+    wanted = sorted(values_of(server, table) if values is None else set(values))
+    fetched = []
     for batch in _batches(wanted):
         names = [name_of(table, v) for v in batch]
         arguments = (table.dbName, table.tableName, names)
-        found += server.call("get_partitions_by_names", *arguments)
-    return sorted(found, key=lambda partition: list(partition.values))
+        fetched += server.call("get_partitions_by_names", *arguments)
+    return sorted(fetched, key=lambda partition: list(partition.values))
 
 
 def partitions(

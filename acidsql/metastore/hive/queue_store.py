@@ -61,7 +61,7 @@ class QueueStore:
     def next_compaction(
         self, worker: str, compaction_id: int | None = None, chosen: WorkerLimits = NO_LIMITS
     ) -> Compaction | None:
-        """See ``Metastore``; an id must be that of a request reserved for this worker."""
+        """See ``Metastore``; an id must be the id of a request reserved for this worker."""
         return compactions.take_next(self.server, self._taken, worker, compaction_id, chosen)
 
     def compaction_given_back(self, compaction_id: int) -> None:
@@ -106,7 +106,7 @@ class QueueStore:
         compactions.refused(self.server, self._taken, compaction_id, reason)
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
-        """See ``Metastore``; empty where the server has a cleaner of its own."""
+        """See ``Metastore``; the result is empty if the server runs its own cleaner."""
         return compactions.ready_to_clean(self.server)
 
     def compaction_cleaned(

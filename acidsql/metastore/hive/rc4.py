@@ -1,4 +1,4 @@
-"""RC4, the cipher of DIGEST-MD5 that needs nothing but Python."""
+"""RC4, the cipher of DIGEST-MD5 that can be implemented in pure Python."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _SIZE = 256
 
 
 class Rc4:
-    """Key stream of RC4, which goes on from call to call.
+    """Key stream of RC4, which continues from call to call.
 
     Args:
         key: up to 256 bytes.
@@ -22,7 +22,7 @@ class Rc4:
         self._i = self._j = 0
 
     def apply(self, content: bytes) -> bytes:
-        """Return bytes encrypted, or encrypted ones decrypted, which is the same.
+        """Encrypt bytes, or decrypt encrypted bytes, which is the same operation.
 
         >>> Rc4(b"Key").apply(b"Plaintext").hex()
         'bbf316e8d940af0ad3'
@@ -31,11 +31,11 @@ class Rc4:
         stream = bytearray(len(content))
         for position in range(len(content)):
             i = (i + 1) & 0xFF
-            one = state[i]
-            j = (j + one) & 0xFF
-            other = state[j]
-            state[i], state[j] = other, one
-            stream[position] = state[(one + other) & 0xFF]
+            first = state[i]
+            j = (j + first) & 0xFF
+            second = state[j]
+            state[i], state[j] = second, first
+            stream[position] = state[(first + second) & 0xFF]
         self._i, self._j = i, j
         length = len(content)
         return (int.from_bytes(content) ^ int.from_bytes(stream)).to_bytes(length)

@@ -1,4 +1,4 @@
-"""Authentication to a metastore by SASL, as in Hadoop's servers (HadoopThriftAuthBridge)."""
+"""Authentication to a metastore by SASL, as Hadoop servers expect it (HadoopThriftAuthBridge)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _CHECK_TICKET = (
 
 
 def kerberos_handshake(kerberos: Kerberos) -> Handshake:
-    """Return a handshake that authenticates with a delegation token if there is one, as Hive's
-    client does (HiveMetaStoreClient).
+    """Return a handshake that authenticates with a delegation token or with Kerberos.
 
-    Otherwise it authenticates with the user's Kerberos ticket (``kinit``), or with their keytab
-    (``KRB5_CLIENT_KTNAME``), which needs the extra ``acidsql[kerberos]``.
+    It uses a delegation token if one exists, as Hive's client does (HiveMetaStoreClient). Otherwise
+    it uses the user's Kerberos ticket (``kinit``) or keytab (``KRB5_CLIENT_KTNAME``), which needs
+    the extra ``acidsql[kerberos]``.
 
     Raises:
         MetastoreError: METASTORE_AUTHENTICATION, by the handshake.
@@ -70,11 +70,11 @@ def _token_handshake(token: DelegationToken, least: Protection) -> Handshake:
 def sasl_handshake(
     make_mechanism: Callable[[Endpoint], Mechanism], *, advice: str = _CHECK_TICKET
 ) -> Handshake:
-    """Return a handshake by a mechanism of SASL.
+    """Return a handshake that uses a SASL mechanism.
 
     Args:
-        make_mechanism: makes the mechanism for a connection to a server.
-        advice: what to look at where the server refuses.
+        make_mechanism: creates the mechanism for a connection to a server.
+        advice: what the user can check if the server refuses the authentication.
     """
 
     def handshake(connected: socket.socket, endpoint: Endpoint) -> Any:
@@ -100,8 +100,9 @@ def _authenticated(connected: socket.socket, mechanism: Mechanism) -> TSaslClien
 
 
 class _Transport(TSaslClientTransport):
-    """Transport that hands on what the server says with the end of the handshake: by DIGEST-MD5 it
-    shows there that it knows the password.
+    """Transport that passes the server's last message of the handshake to the mechanism.
+
+    With DIGEST-MD5, this message proves that the server knows the password.
     """
 
     def __init__(self, connected: socket.socket, mechanism: Mechanism) -> None:
@@ -122,7 +123,7 @@ class _Transport(TSaslClientTransport):
 def _gssapi() -> Any:
     try:
         import gssapi  # noqa: PLC0415 - an extra
-    # Its import fails with an OSError where the system has no Kerberos library.
+    # The import fails with an OSError if the system has no Kerberos library.
     except (ImportError, OSError) as error:
         raise MetastoreError(
             "METASTORE_AUTHENTICATION",
@@ -147,17 +148,17 @@ class _Client:
         return True, self._mechanism.respond(challenge)
 
     def encode(self, data: bytes) -> tuple[bool, bytes]:
-        """Return True and the bytes to send, with lengths before them if protected."""
+        """Return True and the bytes to send; each protected message starts with its length."""
         if not self._mechanism.protects:
             return True, data
         try:
             wrapped = self._mechanism.wrap(data)
         except SaslError as error:
             return self._failed(error)
-        return True, b"".join(_LENGTH.pack(len(one)) + one for one in wrapped)
+        return True, b"".join(_LENGTH.pack(len(part)) + part for part in wrapped)
 
     def decode(self, data: bytes) -> tuple[bool, bytes]:
-        """Return True and the bytes that were sent, without the length before them."""
+        """Return True and the content of a protected message that starts with its length."""
         try:
             return True, self._mechanism.unwrap(data[_LENGTH.size :])
         except SaslError as error:

@@ -1,4 +1,4 @@
-"""Interface of a mechanism of SASL (RFC 4422), of one connection, on the client's side."""
+"""Interface of the client's side of a SASL mechanism (RFC 4422) for one connection."""
 
 from __future__ import annotations
 
@@ -16,60 +16,65 @@ class Mechanism(Protocol):
     """Client's side of a mechanism.
 
     Attributes:
-        name: as the server knows it.
+        name: name by which the server knows the mechanism.
     """
 
     name: str
 
     @property
     def is_complete(self) -> bool:
-        """Whether the server may end the handshake: the client has sent all that it has to, and
-        knows who the server is, where the mechanism can determine it.
+        """Whether the server may end the handshake.
+
+        It may if the client has sent all its messages and, if the mechanism supports it, has
+        authenticated the server.
         """
 
     @property
     def protects(self) -> bool:
-        """Whether messages are protected once the client is authenticated."""
+        """Whether messages are protected after the authentication."""
 
     def respond(self, challenge: bytes | None) -> bytes:
-        """Return the response to the server's challenge; None asks for the initial response.
+        """Return the response to the server's challenge, or to None the initial response.
 
         Raises:
-            SaslError: there is none.
+            SaslError: there is no response to the challenge.
         """
 
     def wrap(self, message: bytes) -> Sequence[bytes]:
-        """Return a message for the server as protected ones, none longer than the server takes.
+        """Split a message for the server into protected messages that the server accepts.
 
         Raises:
-            SaslError: it cannot be protected.
+            SaslError: the message cannot be protected.
         """
 
     def unwrap(self, message: bytes) -> bytes:
-        """Return what is in a protected message of the server.
+        """Return the content of a protected message of the server.
 
         Raises:
-            SaslError: it is not protected as was agreed on, or was changed on its way.
+            SaslError: the message is not protected as agreed, or was changed on its way.
         """
 
 
 def agreed_protection(
     offered: Collection[Protection], usable: Collection[Protection], least: Protection
 ) -> Protection:
-    """Return the strongest protection that both sides can.
+    """Return the strongest protection that both sides support.
 
     Args:
-        offered: by the server.
-        usable: by the client.
-        least: the least that is wanted.
+        offered: protections that the server offers.
+        usable: protections that the client supports.
+        least: the weakest protection that is acceptable.
 
     Raises:
-        SaslError: there is none.
+        SaslError: no protection fulfils all conditions.
     """
     for protection in sorted(usable, reverse=True):
         if protection in offered and protection >= least:
             return protection
-    names = ", ".join(one.name.lower() for one in Protection if one in offered) or "nothing known"
+    names = (
+        ", ".join(candidate.name.lower() for candidate in Protection if candidate in offered)
+        or "nothing known"
+    )
     raise SaslError(
         f"the server offers {names}, but hadoop.rpc.protection asks for {least.name.lower()} or "
         "more"

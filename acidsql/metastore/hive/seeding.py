@@ -1,5 +1,4 @@
-"""Raising of the server's counters, for a table whose directories have higher ids than the
-metastore.
+"""Raising of the server's counters if the directories of a table have higher ids.
 
 Hive's MSCK REPAIR does the same for a table that was copied from another cluster.
 """
@@ -23,14 +22,15 @@ from acidsql.metastore.hive.transactions import (
 from acidsql.metastore.model import TxnType
 
 
-def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
-    """Raise the next transaction id (``Metastore.seed_txn_id``); wait until skipped ids are
-    committed.
+def seed_txn_id(server: Server, client_txns: OwnTxns, next_txn_id: int) -> int:
+    """Raise the next transaction id (``Metastore.seed_txn_id``).
+
+    Wait until the skipped ids are committed.
 
     Raises:
-        MetastoreError: METASTORE_VERSION, the server is Hive 3.1, which cannot read what a
-            compactor of Hive 4 has written either; METASTORE_ERROR, the skipped ids still count as
-            open after ``seeding_seconds``.
+        MetastoreError: METASTORE_VERSION, the server is Hive 3.1, which also cannot read the output
+            of Hive 4's compactor; METASTORE_ERROR, the skipped ids still count as open after
+            ``seeding_seconds``.
     """
     before = valid_txns(server, None).high_water_mark
     if next_txn_id - 1 <= before:
@@ -42,8 +42,10 @@ def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
             f"Hive 4 or acidsql has worked on (transaction {next_txn_id - 1}): use Hive 4",
         )
     server.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=next_txn_id))
-    # The high-water mark rises with the next transaction.
-    commit_txn(server, own, open_txn(server, own, server.user, PROCESSOR, TxnType.DEFAULT))
+    # The server raises the high-water mark with the next transaction.
+    commit_txn(
+        server, client_txns, open_txn(server, client_txns, server.user, PROCESSOR, TxnType.DEFAULT)
+    )
     polling = Retrying(
         retry=retry_if_result(lambda txns: not txns.is_valid(next_txn_id - 1)),
         stop=stop_after_delay(limits().seeding_seconds),
@@ -61,12 +63,12 @@ def seed_txn_id(server: Server, own: OwnTxns, next_txn_id: int) -> int:
 
 
 def seed_write_id(
-    server: Server, own: OwnTxns, database: str, table: str, next_wanted: int
+    server: Server, client_txns: OwnTxns, database: str, table: str, next_wanted: int
 ) -> None:
     """Raise the next write id of a table (``Metastore.seed_write_id``).
 
-    Hive 4 can set the counter of a table that was never written. For other tables, and with Hive
-    3.1 for all, write ids are allocated and never used.
+    Hive 4 can set the counter of a table that was never written to. For all other tables, and for
+    all tables in Hive 3.1, acidsql allocates the write ids and does not use them.
 
     Raises:
         MetastoreError: TOO_MANY_WRITE_IDS.
@@ -96,4 +98,4 @@ def seed_write_id(
     )
     server.call("allocate_table_write_ids", allocated)
     for txn_id in txn_ids:
-        commit_txn(server, own, txn_id)
+        commit_txn(server, client_txns, txn_id)

@@ -19,13 +19,13 @@ logger = logging.getLogger(__name__)
 
 # The only catalog that acidsql works in.
 CATALOG = "hive"
-# Capabilities that Hive 4 demands of a client to return and create transactional tables
+# Capabilities that Hive 4 requires from a client that reads or creates transactional tables
 # (MetastoreDefaultTransformer).
 CAPABILITIES = ("HIVEFULLACIDREAD", "HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTREAD",
                 "HIVEMANAGEDINSERTWRITE", "HIVESQL")  # fmt: skip
 PROCESSOR = "acidsql"
 UNKNOWN_CALL = "METASTORE_VERSION"
-# Databases whose long texts can be compared, as hive.metastore.db.type names them.
+# Databases that can compare long texts, with their names in hive.metastore.db.type.
 _COMPARES_TEXT = ("MYSQL", "POSTGRES", "MSSQL")
 _SECONDS = {"ms": 0.001, "msec": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600,
             "hour": 3600, "d": 86400, "day": 86400, "": 1}  # fmt: skip
@@ -50,7 +50,7 @@ class Server:
         return self.connections.call(method, *arguments, repeatable=repeatable)
 
     def call_if_known(self, method: str, *arguments: object) -> Any | None:
-        """Call the server; return None if it has no such call, which is remembered."""
+        """Call the server; return None, and remember it, if the server does not have the call."""
         if method in self._unknown:
             return None
         try:
@@ -65,7 +65,7 @@ class Server:
         """Call the server for a change that must not be made twice.
 
         Args:
-            is_done: returns whether the change is made, asked if the answer is lost.
+            is_done: returns whether the change was made; called if the answer is lost.
         """
         try:
             self.call(method, *arguments, repeatable=False)
@@ -76,14 +76,14 @@ class Server:
     def beat(self, method: str, *arguments: object) -> Any:
         """Call the server for a heartbeat, with a time-out that leaves time to send it again.
 
-        One that waited as long as other calls may would let every transaction time out.
+        With the time-out of other calls, one lost heartbeat could let every transaction time out.
         """
         return self._heartbeats.call(method, *arguments)
 
     def close(self) -> None:
         """Close the connections."""
         self.connections.close()
-        if "_heartbeats" in vars(self):  # else no heartbeat was sent
+        if "_heartbeats" in vars(self):  # otherwise no heartbeat was sent
             self._heartbeats.close()
 
     @once_property
@@ -97,14 +97,15 @@ class Server:
 
     @once_property
     def is_hive4(self) -> bool:
-        """Return whether the server can what Hive 4 can.
+        """Return whether the server has the features of Hive 4.
 
         Hive 4 has EXCL_WRITE locks, types of transactions, compactors in other processes, write ids
-        that can be seeded, and statistics that are valid by a transaction. Servers of Cloudera
-        Runtime 7 have them too, and call themselves 3.1.3000: their calls identify them.
+        that can be seeded, and statistics whose validity depends on a transaction. Servers of
+        Cloudera Runtime 7 have these features too, but report version 3.1.3000. Their calls
+        identify them.
 
         Raises:
-            MetastoreError: METASTORE_VERSION, it is older than Hive 3.
+            MetastoreError: METASTORE_VERSION, the server is older than Hive 3.
         """
         if self._major < 3:
             raise MetastoreError(
@@ -116,7 +117,7 @@ class Server:
 
     @property
     def knows_zstd(self) -> bool:
-        """Whether Hive's ORC reads zstd, as ORC does from 1.6 on. Cloudera Runtime 7.1 has 1.5."""
+        """Whether Hive's ORC reads zstd, as from 1.6 on. Cloudera Runtime 7.1 contains ORC 1.5."""
         return self._major > 3
 
     @once_property
@@ -126,7 +127,7 @@ class Server:
     def _creates_by_request(self) -> bool:
         """Return whether the server has Hive 4's call for new tables.
 
-        The requested table has no name, so nothing is made.
+        The requested table has no name, so the server creates nothing.
         """
         nothing = hms.Table(dbName="default", tableName="", partitionKeys=[], parameters={})
         nothing.sd = hms.StorageDescriptor(cols=[], serdeInfo=hms.SerDeInfo())
@@ -138,16 +139,16 @@ class Server:
             if isinstance(error, ConnectionLostError) or error.condition != "METASTORE_ERROR":
                 raise
         except TException:
-            pass  # as it should: it cannot make what has no name
+            pass  # expected, because the table has no name
         return True
 
     @once_property
     def cleans_below_min_history(self) -> bool:
-        """Return whether the cleaner heeds what readers registered, not all open transactions.
+        """Return whether the cleaner waits for registered readers, not for all open transactions.
 
-        That is a setting of Hive 4 (TXN_USE_MIN_HISTORY_WRITE_ID). With it Hive 4.0 and 4.1 forget
-        the write ids of open transactions too (CompactionTxnHandler.cleanTxnToWriteIdTable), and
-        then report to every client that they are valid.
+        This is a setting of Hive 4 (TXN_USE_MIN_HISTORY_WRITE_ID). With it, Hive 4.0 and 4.1 also
+        forget the write ids of open transactions (CompactionTxnHandler.cleanTxnToWriteIdTable), and
+        then report these write ids to every client as valid.
         """
         name = "hive.txn.use.minhistorywriteid"
         is_set = self.is_hive4 and self.setting(name, "false").lower() == "true"
@@ -164,9 +165,9 @@ class Server:
     def compares_before_alter(self) -> bool:
         """Return whether the server can make the alteration of a table depend on a parameter.
 
-        Hive 4 does it by SQL of its own (ObjectStore.updateParameterWithExpectedValue). That of 4.0
-        fails where parameters are CLOBs, as in Derby and Oracle. What those that call themselves 3
-        do is not known.
+        Hive 4 uses direct SQL for it (ObjectStore.updateParameterWithExpectedValue). The SQL of 4.0
+        fails if parameters are CLOBs, as in Derby and Oracle. The behaviour of servers that report
+        version 3 is unknown.
         """
         direct = self.setting("hive.metastore.try.direct.sql", "true") == "true"
         if self._major < 4 or not direct:
@@ -176,17 +177,18 @@ class Server:
 
     @property
     def moves_partition_statistics(self) -> bool:
-        """Whether other columns of a table may be given to partitions that have statistics of
-        columns. Hive 4.0 wants a write id for it and takes none (HiveAlterHandler.alterTable).
+        """Whether the columns of a table can change while its partitions have column statistics.
+
+        Hive 4.0 requires a write id for it, but accepts none (HiveAlterHandler.alterTable).
         """
         return not self.is_hive4 or (self._major > 3 and not self.version.startswith("4.0"))
 
     def setting(self, name: str, default: str) -> str:
-        """Return a setting of the server; it is requested once.
+        """Return a setting of the server, which is requested only once.
 
         Args:
             name: its name in Hive 3.1, ``hive.…``, which all servers know.
-            default: value if the server has none.
+            default: value if the server does not set it.
         """
         if name not in self._settings:
             try:

@@ -1,7 +1,7 @@
-"""Limits of what a server can keep of a definition, checked before it is asked.
+"""Limits of the definitions that a server can store, checked before acidsql calls the server.
 
-Lengths are those of Hive's mapping of its tables (package.jdo), measured in Java's characters.
-The server itself would answer with an error of its database.
+The lengths come from the mapping of Hive's tables (package.jdo), and count Java characters. The
+server itself would answer with an error of its database.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COLUMN_NAME = 767
 COLUMN_COMMENT = 256
 PARTITION_COLUMN_NAME = 128
 LONG_COMMENT = 4000
-"""Of the comment of a database or of a partition column, and of a property of a database."""
+"""Limit for the comment of a database or partition column, and for a property of a database."""
 DEFAULT_TEXT = 255
 TYPE_TEXT = 32_672
 PARTITION_COLUMN_TYPE = 767
@@ -25,7 +25,7 @@ TABLE_PROPERTY_NAME = 256
 DATABASE_PROPERTY_NAME = 180
 PARTITION_VALUE = 256
 PARTITION_NAME = 767
-"""With all its columns: ``p=1/q=2``."""
+"""Limit for the name with all columns: ``p=1/q=2``."""
 
 
 def check_database(name: str, comment: str | None, properties: Mapping[str, str]) -> None:
@@ -95,7 +95,7 @@ def check_table(table: Table) -> None:
 
 
 def _check(column: Column, name: int, type_text: int, comment: int) -> None:
-    """Check a column, with the longest name, type and comment that it may have."""
+    """Check a column; the arguments are the limits for its name, type and comment."""
     where = f"column {_start(column.name)}"
     if _is_longer(column.name, name):
         raise AcidAnalysisError(
@@ -129,10 +129,10 @@ def check_partition(table: str, columns: Iterable[str], values: Sequence[str], n
     """Check a new partition.
 
     Args:
-        table: its table, for the error.
+        table: name of its table, for the error.
         columns: names of the partition columns.
-        values: of them.
-        name: of the partition, ``p=1/q=2``.
+        values: values of the partition columns.
+        name: name of the partition, ``p=1/q=2``.
 
     Raises:
         AcidAnalysisError: INVALID_PARTITION_NAME.
@@ -161,7 +161,7 @@ def _is_longer(text: str, most: int) -> bool:
 
 
 def _length(text: str) -> int:
-    """Return the number of Java's characters. An emoji has two."""
+    """Return the length in Java characters; an emoji counts as two."""
     return len(text.encode("utf-16-le", errors="surrogatepass")) // 2
 
 

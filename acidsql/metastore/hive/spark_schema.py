@@ -1,16 +1,19 @@
-"""Names of columns as they were written, and types that Hive has not, in properties of a table that
-Spark knows.
+"""Table properties with the column names as the user wrote them, and with types that Hive lacks.
 
-Hive's own columns are in lower case. Spark keeps its schema, with the names as they were written,
-beside them (``HiveExternalCatalog``: ``spark.sql.sources.schema``, in parts if it is long). The
-properties here are the same, for three reasons. Spark shows the names of our tables as we do. So do
-programs that look there. The names of a table that Spark made are known when it becomes
-transactional. Hive keeps properties that it does not know.
+Hive stores the names of columns in lower case. Spark stores its schema, with the original names, in
+additional properties (``HiveExternalCatalog``: ``spark.sql.sources.schema``, in parts if it is
+long). Hive retains properties that it does not know. acidsql uses the same properties for three
+reasons:
 
-A change of the columns by Hive leaves the properties as they are. Spark then forgets them as a
-whole (``restoreHiveSerdeTable``). Here each column is looked up by its name in lower case, and one
-that is not among them has Hive's name. A TIMESTAMP of Hive is a TIMESTAMP_NTZ if it is one there. A
-table whose names are in lower case, and that has no TIMESTAMP_NTZ, has no such property.
+* Spark shows the same names for acidsql's tables.
+* Other programs that read these properties show them too.
+* If a table of Spark becomes transactional, its names are known.
+
+If Hive changes the columns, the properties do not change. Spark then ignores all of them
+(``restoreHiveSerdeTable``). acidsql looks up each column by its name in lower case. A column that
+is missing in the properties has Hive's name. A TIMESTAMP of Hive is a TIMESTAMP_NTZ if the
+properties contain that type. A table without the properties has only names in lower case, and no
+TIMESTAMP_NTZ.
 """
 
 from __future__ import annotations
@@ -32,47 +35,48 @@ from acidsql.metastore.hive.column_types import hive_type
 from acidsql.metastore.model import Column, Table
 
 _PREFIX = "spark.sql.sources.schema"
-# Longest value of a property where the server's database has a limit
+# Maximum length of a property's value, because the server's database may have a limit
 # (spark.sql.sources.schemaStringLengthThreshold).
 _LONGEST = 4000
-# Names of types in Spark's JSON, where they are not those of SQL.
+# Names of types in Spark's JSON that differ from their names in SQL.
 _JSON_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
-# Key of a field's metadata with the declared type of char and varchar, which Spark has as a string.
+# Key in a field's metadata for the declared type of char and varchar, which Spark treats as string.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def is_schema_property(key: str) -> bool:
-    """Return whether a property is one of those that Spark keeps its schema in."""
+    """Return whether a property contains a part of Spark's schema."""
     return key == _PREFIX or key.startswith(f"{_PREFIX}.")
 
 
 def schema_properties(table: Table) -> dict[str, str]:
-    """Return the properties that keep the names and types of a table's columns; none if Hive's are
-    the same.
+    """Return the properties with the names and types of a table's columns.
+
+    The result is empty if Hive's names and types are the same.
     """
     columns = (*table.columns, *table.partition_columns)
     has_local_times = any(LOCAL_TIME in timestamps_in(c.type) for c in columns)
     if not has_local_times and all(c.name == c.stored_name for c in columns):
         return {}
-    # Hive's databases may keep properties in another encoding: the text is ASCII.
+    # The text is ASCII, because Hive's database may store properties in another encoding.
     text = json.dumps({"type": "struct", "fields": [_field(c) for c in columns]})
-    found = {
+    properties = {
         **_in_parts(text),
         **_listed("PartCols", "partCol", [c.name for c in table.partition_columns]),
         **_listed("BucketCols", "bucketCol", table.bucket_columns),
     }
     if table.num_buckets:
-        found[f"{_PREFIX}.numBuckets"] = str(table.num_buckets)
-    return found
+        properties[f"{_PREFIX}.numBuckets"] = str(table.num_buckets)
+    return properties
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumn:
-    """Column as the properties of a table keep it.
+    """Column as the properties of a table describe it.
 
     Attributes:
-        name: as it was written.
-        timestamps: of all timestamps in its type, in order, whether each is a local time.
+        name: name as the user wrote it.
+        timestamps: for each timestamp in its type, in order, whether it is a local time.
     """
 
     name: str
@@ -80,9 +84,9 @@ class WrittenColumn:
 
 
 def written_columns(properties: Mapping[str, str]) -> dict[str, WrittenColumn]:
-    """Return the columns that the properties of a table keep, by their names in lower case.
+    """Return the columns that the properties of a table describe, by their names in lower case.
 
-    A text that is no schema of Spark's has none.
+    The result is empty if the text is not a schema of Spark.
     """
     text = properties.get(_PREFIX)
     if text is None:
@@ -93,26 +97,30 @@ def written_columns(properties: Mapping[str, str]) -> dict[str, WrittenColumn]:
 
 
 def as_written(columns: Iterable[Column], written: Mapping[str, WrittenColumn]) -> Iterator[Column]:
-    """Yield columns of Hive with the names and types that were written for them; others stay."""
+    """Yield columns of Hive with the names and types in ``written``; others do not change."""
     for column in columns:
-        own = written.get(column.stored_name)
+        written_column = written.get(column.stored_name)
         yield (
             column
-            if own is None
-            else replace(column, name=own.name, type=_with_local_times(column.type, own.timestamps))
+            if written_column is None
+            else replace(
+                column,
+                name=written_column.name,
+                type=_with_local_times(column.type, written_column.timestamps),
+            )
         )
 
 
 def _with_local_times(text: str, local: Sequence[bool]) -> str:
-    """Return a type of Hive with TIMESTAMP_NTZ where it was written; Hive may have changed it.
+    """Return a type of Hive with its TIMESTAMP_NTZ, unless Hive has changed the type.
 
     >>> _with_local_times("struct<timestamp:timestamp,b:timestamp>", [False, True])
     'struct<timestamp:timestamp,b:timestamp_ntz>'
     """
-    own = timestamps_in(text)
-    if not any(local) or len(own) != len(local):
+    words = timestamps_in(text)
+    if not any(local) or len(words) != len(local):
         return text
-    pairs = zip(own, local, strict=True)
+    pairs = zip(words, local, strict=True)
     return with_timestamps(
         text, [LOCAL_TIME if is_local and word == TIMESTAMP else word for word, is_local in pairs]
     )
@@ -130,7 +138,7 @@ def _columns_in(text: str) -> Iterator[WrittenColumn]:
 
 
 def _timestamps_in(kind: Any) -> Iterator[bool]:
-    """Yield of each timestamp in a type of Spark's JSON whether it is a local time."""
+    """Yield for each timestamp in a type of Spark's JSON whether it is a local time."""
     if isinstance(kind, str):
         if kind in (TIMESTAMP, LOCAL_TIME):
             yield kind == LOCAL_TIME
@@ -143,9 +151,7 @@ def _timestamps_in(kind: Any) -> Iterator[bool]:
 
 
 def _in_parts(text: str) -> dict[str, str]:
-    """Return a long text in several properties, as Spark does (splitLargeTableProp of
-    CatalogTable).
-    """
+    """Split a long text into several properties (splitLargeTableProp of Spark's CatalogTable)."""
     if len(text) <= _LONGEST:
         return {_PREFIX: text}
     parts = [text[i : i + _LONGEST] for i in range(0, len(text), _LONGEST)]
@@ -153,8 +159,8 @@ def _in_parts(text: str) -> dict[str, str]:
     return {f"{_PREFIX}.numParts": str(len(parts)), **named}
 
 
-def _listed(number: str, one: str, names: Sequence[str]) -> dict[str, str]:
-    listed = {f"{_PREFIX}.{one}.{i}": name for i, name in enumerate(names)}
+def _listed(number: str, singular: str, names: Sequence[str]) -> dict[str, str]:
+    listed = {f"{_PREFIX}.{singular}.{i}": name for i, name in enumerate(names)}
     return {f"{_PREFIX}.num{number}": str(len(names)), **listed} if names else {}
 
 
@@ -169,7 +175,7 @@ def _field(column: Column) -> dict[str, Any]:
 
 
 def _json_type(text: str) -> str | dict[str, Any]:
-    """Return a type of Hive as Spark's JSON has it.
+    """Return a type of Hive in the form of Spark's JSON.
 
     >>> _json_type("array<struct<a:int,b c:decimal(5,2)>>")["elementType"]["fields"][0]["type"]
     'integer'
@@ -184,8 +190,8 @@ def _json_type(text: str) -> str | dict[str, Any]:
     if kind == "struct":
         pairs = [part.partition(":") for part in parts]
         fields = [
-            {"name": name, "type": _json_type(own), "nullable": True, "metadata": {}}
-            for name, _, own in pairs
+            {"name": name, "type": _json_type(field_type), "nullable": True, "metadata": {}}
+            for name, _, field_type in pairs
         ]
         return {"type": kind, "fields": fields}
     if re.match(r"(var)?char\(", text):
@@ -194,7 +200,7 @@ def _json_type(text: str) -> str | dict[str, Any]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Split a text at the commas that are in no brackets.
+    """Split a text at the commas outside of brackets.
 
     >>> list(_parts("a:decimal(5,2),b:map<int,string>"))
     ['a:decimal(5,2)', 'b:map<int,string>']

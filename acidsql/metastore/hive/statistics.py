@@ -1,12 +1,12 @@
 """Statistics of the Hive Metastore, which a write marks as out of date.
 
 Hive answers ``count(*)`` from statistics, so they must never be stale. Hive 4 uses them while
-``COLUMN_STATS_ACCURATE`` is set and the write id under which it was set is visible
+``COLUMN_STATS_ACCURATE`` is set and the write id with which the flag was set is visible
 (StatsUtils.areBasicStatsUptoDateForQueryAnswering, ObjectStore). A writer that does not count rows
-must remove the flag, under its own write id: then the statistics of a concurrent writer, which
-cannot see this writer's rows, are not used either. No client can set the flag while the write id is
-that of an open transaction, so one write id covers all that commit before it. Hive 3.1 does not
-answer from statistics of transactional tables (StatsOptimizer).
+must remove the flag under its write id. Then Hive also does not use the statistics of a concurrent
+writer, which cannot see these rows. No client can set the flag while the write id belongs to an
+open transaction, so one write id covers all transactions that commit before it. Hive 3.1 does not
+answer queries of transactional tables from statistics (StatsOptimizer).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from acidsql.metastore.model import Partition
 
 
 def record(server: Server, table: Any, write_id: int, written: Sequence[Partition]) -> None:
-    """Record a write to a table or to partitions of it (``RecordWrites``)."""
+    """Record a write to a table or to some of its partitions (``RecordWrites``)."""
     if table.partitionKeys:
         _record_partitions(server, table, write_id, written)
     elif server.is_hive4:
@@ -69,6 +69,6 @@ def _without(owner: Any, write_id: int) -> Any:
 
 
 def _context(table: Any, write_id: int) -> dict[str, Any]:
-    """Return the fields by which the server knows the transaction that changes the statistics."""
+    """Return the fields that identify the transaction that changes the statistics."""
     seen = f"{table.dbName}.{table.tableName}:{write_id}:{LONG_MAX}::"
     return {"writeId": write_id, "validWriteIdList": seen}

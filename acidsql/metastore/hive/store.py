@@ -81,7 +81,7 @@ _CAPABILITIES = Capabilities(
 )
 
 
-# Repeats a change of a table that another client has altered at the same time.
+# Repeats a change of a table if another client has altered the table at the same time.
 _again_if_altered = retry(
     retry=retry_if_exception_type(WriteConflictError),
     stop=stop_after_attempt(limits().alter_attempts),
@@ -93,12 +93,12 @@ _again_if_altered = retry(
 class HiveMetastore(CatalogStore):
     """Metastore kept by a Hive Metastore server: 3.1, 4.0 or 4.1.
 
-    Only transactional tables and views are shown. Any thread may call.
+    It shows only transactional tables and views. Any thread may call it.
 
     Args:
         connections: connections to the servers.
-        user: user name of the caller, who owns what is created and written.
-        files: deletes the sources of LOAD DATA.
+        user: user name of the caller, who owns new objects and written files.
+        files: file systems of the sources of LOAD DATA, which a commit deletes.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE, METASTORE_TIMEOUT, METASTORE_AUTHENTICATION,
@@ -122,7 +122,7 @@ class HiveMetastore(CatalogStore):
         highest_write_id: int = 0,
         highest_txn_id: int = 0,
     ) -> None:
-        """See ``Metastore``; the server makes the directory where it is missing."""
+        """See ``Metastore``; the server creates the directory if it does not exist."""
         catalog.create_table(self.server, table)
         if added := tuple(partitions):
             self.add_partitions(table.database, table.name, added)
@@ -132,9 +132,9 @@ class HiveMetastore(CatalogStore):
             self.seed_txn_id(highest_txn_id + 1)
 
     def stage_table(self, txn_id: int, table: Table, highest_write_id: int = 0) -> Table:
-        """See ``Metastore``; the table has its name at once."""
+        """See ``Metastore``; the table has its final name immediately."""
         catalog.create_table(self.server, table)
-        # Hive 4 counts on where a dropped table of this name ended.
+        # In Hive 4, write ids continue after those of a dropped table of the same name.
         write_id = max(self.next_write_id(table.database, table.name), highest_write_id + 1)
         self._uncommitted.staged(txn_id, table, write_id)
         if highest_write_id:
@@ -154,9 +154,9 @@ class HiveMetastore(CatalogStore):
     def statistics(
         self, table: Table, partition: tuple[str, ...] | None, columns: Sequence[str] = ()
     ) -> Statistics | None:
-        found = self._tables.existing(table.database, table.name)
+        server_table = self._tables.existing(table.database, table.name)
         seen = self.valid_write_ids(table.database, table.name, self.valid_txns())
-        return analyzed.find(self.server, found, partition, columns, seen)
+        return analyzed.find(self.server, server_table, partition, columns, seen)
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
@@ -179,10 +179,10 @@ class HiveMetastore(CatalogStore):
 
     def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
         del compared
-        own = self._own.find(txn_id)
-        if own is not None and own.state is TxnState.OPEN:
-            for table in sorted(locks.unnamed(own)):
-                self._name_partitions(own, table)
+        txn = self._own.find(txn_id)
+        if txn is not None and txn.state is TxnState.OPEN:
+            for table in sorted(locks.unnamed(txn)):
+                self._name_partitions(txn, table)
         try:
             transactions.commit_txn(self.server, self._own, txn_id)
         except (WriteConflictError, TransactionStateError):
@@ -202,8 +202,9 @@ class HiveMetastore(CatalogStore):
         self._take_back(txn_id)
 
     def abort_txns(self, txn_ids: Sequence[int]) -> None:
-        """See ``Metastore``; one call for each, because ``abort_txns`` does not say which were not
-        open.
+        """See ``Metastore``; one call for each transaction.
+
+        The server's ``abort_txns`` does not report which transactions were not open.
         """
         for txn_id in txn_ids:
             self.abort_txn(txn_id)
@@ -245,7 +246,7 @@ class HiveMetastore(CatalogStore):
         txn_id: int,
         database: str,
         table: str,
-        statement: RecordedStatement | None = None,  # noqa: ARG002 - it is not kept
+        statement: RecordedStatement | None = None,  # noqa: ARG002 - there is no history
     ) -> int:
         self._tables.remembered(database, table)
         return transactions.allocate_write_id(self.server, self._own, txn_id, database, table)
@@ -255,7 +256,7 @@ class HiveMetastore(CatalogStore):
         txn_ids: Sequence[int],
         database: str,
         table: str,
-        statement: RecordedStatement | None = None,  # noqa: ARG002 - it is not kept
+        statement: RecordedStatement | None = None,  # noqa: ARG002 - there is no history
     ) -> tuple[int, ...]:
         self._tables.remembered(database, table)
         return transactions.allocate_write_ids(self.server, self._own, txn_ids, database, table)
@@ -275,18 +276,18 @@ class HiveMetastore(CatalogStore):
         return transactions.valid_write_ids(self.server, database, table, txns)
 
     def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
-        known = self._tables.remembered(database, table)
-        found = versions.find(self.server, lowered(database), lowered(table), moment)
-        if column_history.PROPERTY not in (known.parameters or {}):
-            return found
-        columns = column_history.columns_at(self.table(database, table), found.write_id)
-        return replace(found, columns=columns)
+        server_table = self._tables.remembered(database, table)
+        version = versions.find(self.server, lowered(database), lowered(table), moment)
+        if column_history.PROPERTY not in (server_table.parameters or {}):
+            return version
+        columns = column_history.columns_at(self.table(database, table), version.write_id)
+        return replace(version, columns=columns)
 
     def with_recorded_columns(self, before: Table, after: Table, write_id: int) -> Table:
         return column_history.recorded(before, after, write_id)
 
     def hold_history(self, txn_id: int, database: str, table: str, version: TableVersion) -> None:
-        """See ``Metastore``; what the server's cleaner has removed is unknown."""
+        """See ``Metastore``; the directories that the server's cleaner has removed are unknown."""
 
     def start_removal(
         self,
@@ -296,7 +297,7 @@ class HiveMetastore(CatalogStore):
         write_id: int,
         tags: Collection[int] = (),
     ) -> bool:
-        """See ``Metastore``; nothing is recorded, and it may be removed."""
+        """See ``Metastore``; it records nothing, and allows the removal."""
         del database, table, partition, write_id, tags
         return True
 
@@ -311,12 +312,12 @@ class HiveMetastore(CatalogStore):
         raise tags_unsupported(f"{database}.{table}")
 
     def tags(self, database: str, table: str) -> tuple[Tag, ...]:
-        """See ``Metastore``; there are none."""
+        """See ``Metastore``; a server has no tags."""
         del database, table
         return ()
 
     def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
-        """See ``Metastore``; it is the version of that write id."""
+        """See ``Metastore``; the result is the version of that write id."""
         del database, table
         return write_id
 
@@ -331,21 +332,21 @@ class HiveMetastore(CatalogStore):
         seeding.seed_write_id(self.server, self._own, database, table, next_write_id)
 
     def table_owner(self, database: str, table: str) -> None:
-        """See ``Metastore``; the server is the only one that knows its tables."""
+        """See ``Metastore``; None, because no other metastore can claim the server's tables."""
 
     def table_identity(self, database: str, table: str) -> str:
-        """See ``Metastore``; asks the server, since another client may have replaced the table."""
-        found = self._tables.existing(database, table)
-        if found.id and found.id > 0:
-            return f"hive/{found.id}"
-        return f"{found.dbName}.{found.tableName}/{found.createTime}"
+        """See ``Metastore``; ask the server, because another client may have replaced the table."""
+        server_table = self._tables.existing(database, table)
+        if server_table.id and server_table.id > 0:
+            return f"hive/{server_table.id}"
+        return f"{server_table.dbName}.{server_table.tableName}/{server_table.createTime}"
 
     def has_dropped(self, owner: TableOwner) -> bool:  # noqa: ARG002
-        """See ``Metastore``; tables of a server have no owner in this sense."""
+        """See ``Metastore``; False, because a server's tables have no ``TableOwner``."""
         return False
 
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
-        """See ``Metastore``; a server gives all ids itself, those of ``seed_write_id`` too."""
+        """See ``Metastore``; a server allocates all ids, including those of ``seed_write_id``."""
         return frozenset(range(write_id + 1, self.next_write_id(database, table)))
 
     def next_write_id(self, database: str, table: str) -> int:
@@ -397,9 +398,9 @@ class HiveMetastore(CatalogStore):
         self.server.close()
 
     def _write_id(self, txn_id: int, table: TableKey) -> int:
-        own = self._own.find(txn_id)
-        if own is not None and table in own.write_ids:
-            return own.write_ids[table]
+        txn = self._own.find(txn_id)
+        if txn is not None and table in txn.write_ids:
+            return txn.write_ids[table]
         self._own.require_open(txn_id)
         return transactions.allocate_write_id(self.server, self._own, txn_id, *table)
 
@@ -414,26 +415,26 @@ class HiveMetastore(CatalogStore):
             self._record_statistics(key, self._write_id(txn_id, key), change.computed)
             return
         if isinstance(change, RecordOffset):
-            own = self._own.find(txn_id)
-            if own is None:
+            txn = self._own.find(txn_id)
+            if txn is None:
                 raise failures.no_such_txn(txn_id)
             owner = self._tables.existing(change.table.database, change.table.name)
-            own.key_value = offsets.prepare(self.server, owner, change)
+            txn.key_value = offsets.prepare(self.server, owner, change)
             return
         make(self.server, self._tables, change, **self._context(txn_id, change))
         for table in tables_of(change):
             self._tables.forget(table.database, table.name)
 
     def _context(self, txn_id: int, change: CatalogChange) -> dict[str, Any]:
-        """Return what Hive 4 has to know of the transaction that renames a table."""
-        own = self._own.find(txn_id)
-        if not isinstance(change, RenameTable) or own is None or not self.server.is_hive4:
+        """Return the fields that Hive 4 needs about the transaction that renames a table."""
+        txn = self._own.find(txn_id)
+        if not isinstance(change, RenameTable) or txn is None or not self.server.is_hive4:
             return {}
         key = (change.table.database, change.table.name)
-        if key not in own.write_ids:  # the change is taken back
+        if key not in txn.write_ids:  # the call undoes a change
             return {}
-        seen = analyzed.with_own(self.valid_write_ids(*key, self.valid_txns()), own.write_ids[key])
-        return {"writeId": own.write_ids[key], "validWriteIdList": seen.to_string()}
+        seen = analyzed.with_own(self.valid_write_ids(*key, self.valid_txns()), txn.write_ids[key])
+        return {"writeId": txn.write_ids[key], "validWriteIdList": seen.to_string()}
 
     @_again_if_altered
     def _record_statistics(
@@ -444,28 +445,28 @@ class HiveMetastore(CatalogStore):
 
     @_again_if_altered
     def _record(self, key: TableKey, write_id: int, written: Sequence[Partition]) -> None:
-        """Record a write, on top of whatever others make of the table at the same time."""
-        found = self._tables.remembered(*key)
-        is_counted = statistics.is_counted(found)
-        if not found.partitionKeys and (self.server.is_hive4 or is_counted):
-            # Fetched again: it is sent back as a whole, and others may have altered it.
-            found = self._tables.to_alter(*key)
-        statistics.record(self.server, found, write_id, written)
+        """Record a write; repeat it if another client alters the table at the same time."""
+        server_table = self._tables.remembered(*key)
+        is_counted = statistics.is_counted(server_table)
+        if not server_table.partitionKeys and (self.server.is_hive4 or is_counted):
+            # Fetch it again, because it is sent back as a whole and others may have altered it.
+            server_table = self._tables.to_alter(*key)
+        statistics.record(self.server, server_table, write_id, written)
 
     def _take_back(self, txn_id: int) -> None:
         self._uncommitted.take_back(self, txn_id, partial(self._make, txn_id))
 
-    def _name_partitions(self, own: OwnTxn, table: TableKey) -> None:
+    def _name_partitions(self, txn: OwnTxn, table: TableKey) -> None:
         """Name every partition of a table that a transaction changed as a whole.
 
-        Otherwise the server would find no conflict with the change of a single partition.
+        Otherwise the server would not detect a conflict with the change of a single partition.
         """
-        found = self._tables.remembered(*table)
-        if found.tableType != TableType.MANAGED.value or not found.partitionKeys:
+        server_table = self._tables.remembered(*table)
+        if server_table.tableType != TableType.MANAGED.value or not server_table.partitionKeys:
             return
         names = [
-            hive_partitions.name_of(found, values)
-            for values in hive_partitions.all_values(self.server, found)
+            hive_partitions.name_of(server_table, values)
+            for values in hive_partitions.values_of(self.server, server_table)
         ]
         if names:
-            self.add_dynamic_partitions(own.txn_id, *table, names, Operation.UPDATE)
+            self.add_dynamic_partitions(txn.txn_id, *table, names, Operation.UPDATE)

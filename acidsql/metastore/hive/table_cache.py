@@ -1,4 +1,4 @@
-"""Cache of the server's tables, and of the definitions made from them."""
+"""Cache of the server's tables, and of the definitions that were converted from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acidsql.metastore.model import Table
 
 @dataclass(slots=True)
 class _Known:
-    """Table as the server has it, and the definition made of it at the time ``converted``."""
+    """Table of the server, and the definition converted from it at the time ``converted``."""
 
     server: Any
     table: Table | None = None
@@ -26,8 +26,8 @@ class _Known:
 class Definitions:
     """Cache of the tables that a client has requested. Any thread may use it.
 
-    While a transaction of the client holds a lock on a table, no other client alters it. Its
-    definition is requested only once.
+    While a transaction of the client holds a lock on a table, no other client alters the table, so
+    its definition is requested only once.
     """
 
     def __init__(self) -> None:
@@ -38,44 +38,43 @@ class Definitions:
     def remembered(self, key: TableKey) -> Any:
         """Return the server's table as it was last fetched, or None."""
         with self._lock:
-            known = self._known.get(key)
-        return None if known is None else known.server
+            entry = self._known.get(key)
+        return None if entry is None else entry.server
 
     def under_lock(self, key: TableKey) -> Table | None:
-        """Return the table's definition if it was fetched while a transaction here held a lock on
-        it.
-        """
+        """Return the table's definition if this client fetched it under a lock on the table."""
         with self._lock:
             return next((held[key] for held in self._held.values() if held.get(key)), None)
 
     def unchanged(self, server_table: Any) -> Table | None:
-        """Return the definition made from an equal table of the server within the last two seconds,
-        or None.
+        """Return the definition of an equal table that was converted in the last two seconds.
+
+        None if there is no such definition.
         """
         with self._lock:
-            known = self._known.get((server_table.dbName, server_table.tableName))
-        if known is None or known.table is None or known.server != server_table:
+            entry = self._known.get((server_table.dbName, server_table.tableName))
+        if entry is None or entry.table is None or entry.server != server_table:
             return None
-        fresh = time.monotonic() - known.converted < limits().constraint_seconds
-        return known.table if fresh else None
+        fresh = time.monotonic() - entry.converted < limits().constraint_seconds
+        return entry.table if fresh else None
 
     def fetched(self, server_table: Any) -> None:
         """Remember the server's table."""
         key = (server_table.dbName, server_table.tableName)
         with self._lock:
-            known = self._known.get(key)
-            if known is None or known.server != server_table:
+            entry = self._known.get(key)
+            if entry is None or entry.server != server_table:
                 self._known[key] = _Known(server_table)
             self._known.move_to_end(key)
             if len(self._known) > limits().cached_tables:
                 self._known.popitem(last=False)
 
     def converted(self, key: TableKey, table: Table) -> None:
-        """Remember the definition made of a table."""
+        """Remember the definition that was converted from a table."""
         with self._lock:
-            known = self._known.get(key)
-            if known is not None:
-                known.table, known.converted = table, time.monotonic()
+            entry = self._known.get(key)
+            if entry is not None:
+                entry.table, entry.converted = table, time.monotonic()
             for held in self._held.values():
                 if key in held:
                     held[key] = table
@@ -92,7 +91,7 @@ class Definitions:
                 self._held.pop(txn_id, None)
 
     def forget(self, key: TableKey) -> None:
-        """Forget a table that was changed here, or is gone."""
+        """Forget a table that this client has changed, or that does not exist."""
         with self._lock:
             self._known.pop(key, None)
             for held in self._held.values():

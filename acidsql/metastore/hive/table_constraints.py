@@ -1,6 +1,6 @@
 """Conversion of CHECK constraints and keys to and from the server's structures.
 
-A structure is one constraint (CHECK) or one column of it (keys, with ``key_seq`` from 1).
+A structure describes one CHECK constraint, or one column of a key (with ``key_seq`` from 1).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acidsql.metastore.model import Table
 from acidsql.syntax.constraints import Constraint, ConstraintKind
 
 _NAME_EXISTS = "Constraint name already exists"
-# All that a server says about an error in adding a constraint.
+# The only message of a server about an error when it adds a constraint.
 _REFUSED = "Internal error processing add_"
 # NO ACTION of JDBC (DatabaseMetaData.importedKeyNoAction).
 _NO_ACTION = 3
@@ -25,7 +25,7 @@ _NO_ACTION = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structures:
-    """Constraints as the server has them, by kind."""
+    """Constraints in the server's form, by kind."""
 
     primary_keys: Sequence[Any] = field(default_factory=list)
     foreign_keys: Sequence[Any] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Structures:
 
 
 def fetched(server: Server, database: str, name: str) -> Structures:
-    """Return the constraints of a table of a server that returns each kind by itself."""
+    """Return the constraints of a table, with one call for each kind."""
     of_table = {"catName": CATALOG, "db_name": database, "tbl_name": name}
     foreign = hms.ForeignKeysRequest(
         foreign_db_name=database, foreign_tbl_name=name, catName=CATALOG
@@ -53,30 +53,30 @@ def fetched(server: Server, database: str, name: str) -> Structures:
     )
 
 
-def from_structures(found: Structures) -> tuple[Constraint, ...]:
-    """Convert the server's structures, sorted by kind and name."""
-    made = [_check(one) for one in found.checks]
+def from_structures(structures: Structures) -> tuple[Constraint, ...]:
+    """Convert the server's structures to constraints, sorted by kind and name."""
+    made = [_check(structure) for structure in structures.checks]
     for kind, name_field, keys in (
-        (ConstraintKind.PRIMARY_KEY, "pk_name", found.primary_keys),
-        (ConstraintKind.UNIQUE, "uk_name", found.unique),
-        (ConstraintKind.FOREIGN_KEY, "fk_name", found.foreign_keys),
+        (ConstraintKind.PRIMARY_KEY, "pk_name", structures.primary_keys),
+        (ConstraintKind.UNIQUE, "uk_name", structures.unique),
+        (ConstraintKind.FOREIGN_KEY, "fk_name", structures.foreign_keys),
     ):
         by_name: dict[str, list[Any]] = {}
-        for one in sorted(keys, key=lambda key: int(key.key_seq)):
-            by_name.setdefault(getattr(one, name_field), []).append(one)
+        for structure in sorted(keys, key=lambda key: int(key.key_seq)):
+            by_name.setdefault(getattr(structure, name_field), []).append(structure)
         made += [_key(kind, name, parts) for name, parts in by_name.items()]
     order = list(ConstraintKind)
     return tuple(sorted(made, key=lambda c: (order.index(c.kind), c.name)))
 
 
-def _check(one: Any) -> Constraint:
+def _check(structure: Any) -> Constraint:
     return Constraint(
         kind=ConstraintKind.CHECK,
-        name=one.dc_name,
-        columns=(lowered(one.column_name),) if one.column_name else (),
-        expression=one.check_expression,
-        enabled=bool(one.enable_cstr),
-        rely=bool(one.rely_cstr),
+        name=structure.dc_name,
+        columns=(lowered(structure.column_name),) if structure.column_name else (),
+        expression=structure.check_expression,
+        enabled=bool(structure.enable_cstr),
+        rely=bool(structure.rely_cstr),
     )
 
 
@@ -85,7 +85,7 @@ def _key(kind: ConstraintKind, name: str, parts: Sequence[Any]) -> Constraint:
     made = Constraint(
         kind=kind,
         name=name,
-        columns=tuple(lowered(_column_of(kind, one)) for one in parts),
+        columns=tuple(lowered(_column_of(kind, part)) for part in parts),
         enabled=False,
         rely=bool(first.rely_cstr),
     )
@@ -94,16 +94,18 @@ def _key(kind: ConstraintKind, name: str, parts: Sequence[Any]) -> Constraint:
     return replace(
         made,
         parent=(first.pktable_db, first.pktable_name),
-        parent_columns=tuple(one.pkcolumn_name for one in parts),
+        parent_columns=tuple(part.pkcolumn_name for part in parts),
     )
 
 
-def _column_of(kind: ConstraintKind, one: Any) -> str:
-    return str(one.fkcolumn_name if kind is ConstraintKind.FOREIGN_KEY else one.column_name)
+def _column_of(kind: ConstraintKind, structure: Any) -> str:
+    return str(
+        structure.fkcolumn_name if kind is ConstraintKind.FOREIGN_KEY else structure.column_name
+    )
 
 
 def to_structures(table: Table, constraints: Iterable[Constraint]) -> Structures:
-    """Convert constraints of a table; the server gives names to those without one."""
+    """Convert constraints of a table; the server names the constraints without a name."""
     made: Mapping[ConstraintKind, list[Any]] = {kind: [] for kind in ConstraintKind}
     for constraint in constraints:
         made[constraint.kind].extend(_structures(table, constraint))
@@ -123,7 +125,7 @@ def _structures(table: Table, constraint: Constraint) -> list[Any]:
         "validate_cstr": False,
         "rely_cstr": constraint.rely,
     }
-    own = {"table_db": lowered(table.database), "table_name": lowered(table.name)}
+    names = {"table_db": lowered(table.database), "table_name": lowered(table.name)}
     columns = [lowered(column) for column in constraint.columns]
     numbered = list(enumerate(columns, start=1))
     match constraint.kind:
@@ -132,18 +134,18 @@ def _structures(table: Table, constraint: Constraint) -> list[Any]:
             text = constraint.expression
             return [
                 hms.SQLCheckConstraint(
-                    **common, **own, column_name=column, check_expression=text, dc_name=name
+                    **common, **names, column_name=column, check_expression=text, dc_name=name
                 )
             ]
         case ConstraintKind.PRIMARY_KEY:
             return [
-                hms.SQLPrimaryKey(**common, **own, column_name=column, key_seq=n, pk_name=name)
+                hms.SQLPrimaryKey(**common, **names, column_name=column, key_seq=n, pk_name=name)
                 for n, column in numbered
             ]
         case ConstraintKind.UNIQUE:
             return [
                 hms.SQLUniqueConstraint(
-                    **common, **own, column_name=column, key_seq=n, uk_name=name
+                    **common, **names, column_name=column, key_seq=n, uk_name=name
                 )
                 for n, column in numbered
             ]
@@ -155,8 +157,8 @@ def _structures(table: Table, constraint: Constraint) -> list[Any]:
                     pktable_db=database,
                     pktable_name=parent,
                     pkcolumn_name=lowered(constraint.parent_columns[n - 1]),
-                    fktable_db=own["table_db"],
-                    fktable_name=own["table_name"],
+                    fktable_db=names["table_db"],
+                    fktable_name=names["table_name"],
                     fkcolumn_name=column,
                     key_seq=n,
                     update_rule=_NO_ACTION,
@@ -192,13 +194,13 @@ def add(server: Server, made: Structures) -> None:
 
 
 def name_exists(message: str) -> AcidAnalysisError:
-    """Return the error for a constraint whose name the server has for another one.
+    """Return the error for a constraint whose name another constraint has.
 
-    Hive 4 knows a name once in a table, and that of a foreign key in the table that it refers to;
-    Hive 3.1 knows each name once.
+    In Hive 4, names are unique within a table, and names of foreign keys within the table that they
+    refer to. In Hive 3.1, names are unique within the metastore.
 
     Args:
-        message: of the server.
+        message: message of the server.
     """
     name = message.partition(_NAME_EXISTS)[2].strip(" :)'\"").rpartition(".")[2]
     return AcidAnalysisError(

@@ -1,4 +1,4 @@
-"""Tables of the server: fetched now, or as they were last fetched."""
+"""Tables of the server, fetched now or taken from the cache."""
 
 from __future__ import annotations
 
@@ -27,52 +27,56 @@ class ServerTables:
     def find(self, database: str, name: str) -> Table | None:
         """Return the definition of a table, or None."""
         key = (lowered(database), lowered(name))
-        held = self.definitions.under_lock(key)
-        if held is not None:
-            return held
-        found = catalog.fetch_table(self._server, *key)
-        if found is None:
+        locked = self.definitions.under_lock(key)
+        if locked is not None:
+            return locked
+        server_table = catalog.fetch_table(self._server, *key)
+        if server_table is None:
             self.definitions.forget(key)
             return None
-        known = self.definitions.unchanged(found)
-        self.definitions.fetched(found)
-        table = catalog.convert_table(self._server, found) if known is None else known
-        if known is None or self.definitions.under_lock(key) is None:
+        unchanged = self.definitions.unchanged(server_table)
+        self.definitions.fetched(server_table)
+        table = (
+            catalog.convert_table(self._server, server_table) if unchanged is None else unchanged
+        )
+        if unchanged is None or self.definitions.under_lock(key) is None:
             self.definitions.converted(key, table)
         return table
 
     def existing(self, database: str, name: str) -> Any:
         """Fetch the server's table now, and remember it."""
-        found = catalog.fetch_table(self._server, database, name)
-        if found is None:
+        server_table = catalog.fetch_table(self._server, database, name)
+        if server_table is None:
             raise failures.table_not_found(database, name)
-        self.definitions.fetched(found)
-        return found
+        self.definitions.fetched(server_table)
+        return server_table
 
     def to_alter(self, database: str, name: str) -> Any:
-        """Fetch the server's table to send it back altered: everything in it is of one moment.
+        """Fetch the server's table in one consistent state, to send it back altered.
 
-        A database that gives each row of a query its newest value (Derby, SQL Server) may return
-        some properties from before an alteration and others from after it. Where the server
-        compares the time of change, two tables with the same one were fetched with no alteration
-        between them. So the second is whole, or older than the server's table and refused.
+        A database that reads the newest value of each row (Derby, SQL Server) may return some
+        properties from before an alteration and others from after it. If the server compares the
+        time of change, this method fetches the table until two results have the same time. No
+        alteration came between these two. The second result is then consistent, or the server
+        refuses it as outdated.
         """
-        known = self.definitions.remembered((lowered(database), lowered(name)))
+        previous = self.definitions.remembered((lowered(database), lowered(name)))
         while True:
-            found = self.existing(database, name)
+            current = self.existing(database, name)
             if not self._server.compares_before_alter:
-                return found
-            if known is not None and change_of(known) == change_of(found):
-                return found
-            known = found
+                return current
+            if previous is not None and change_of(previous) == change_of(current):
+                return current
+            previous = current
 
     def remembered(self, database: str, name: str) -> Any:
-        """Return the server's table as it was last fetched: most calls of the server do not check
-        names.
+        """Return the server's table as it was last fetched, or fetch it.
+
+        This checks that the table exists, because most calls of the server do not check names.
         """
-        known = self.definitions.remembered((lowered(database), lowered(name)))
-        return known if known is not None else self.existing(database, name)
+        last_fetched = self.definitions.remembered((lowered(database), lowered(name)))
+        return last_fetched if last_fetched is not None else self.existing(database, name)
 
     def forget(self, database: str, name: str) -> None:
-        """Forget a table that was changed here, or is gone."""
+        """Forget a table that this client has changed, or that does not exist."""
         self.definitions.forget((lowered(database), lowered(name)))

@@ -1,8 +1,9 @@
-"""Structures of the Thrift interface as texts in Thrift's JSON (``TJSONProtocol``).
+"""Conversion of Thrift structures to and from Thrift's JSON (``TJSONProtocol``).
 
-A structure is an object with the number of each field, and below it the field's type and value. A
-list is an array with the type and number of its elements before them; a map has both types, the
-number of entries, and an object. thriftpy2 writes another JSON, which Hive does not read.
+A structure is an object whose keys are the numbers of the fields. Each value contains the type and
+the value of the field. A list is an array that starts with the type and the number of its elements.
+A map is an array of the two types, the number of entries, and an object. thriftpy2 writes another
+form of JSON, which Hive cannot read.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ _TYPES = {
 
 
 def encode(structure: Any) -> str:
-    """Return a structure as a text; fields that are None are left out."""
+    """Return a structure as a text without the fields that are None."""
     return json.dumps(_fields(structure), separators=(",", ":"))
 
 
 def decode(kind: type[Any], text: str) -> Any:
-    """Return the structure in a text; fields that the class does not have are left out.
+    """Return the structure in a text, without fields that the class does not have.
 
     Args:
         kind: class of the structure.
-        text: as ``encode`` or Hive writes it.
+        text: text that ``encode`` or Hive has written.
 
     Raises:
-        ValueError: the text is not such a structure.
+        ValueError: the text does not contain a structure of this class.
     """
     try:
         return _structure(kind, json.loads(text))
@@ -50,13 +51,13 @@ def decode(kind: type[Any], text: str) -> Any:
 
 
 def _fields(structure: Any) -> dict[str, Any]:
-    found = {}
+    fields = {}
     for number, (kind, name, *rest) in sorted(structure.thrift_spec.items()):
         value = getattr(structure, name)
         if value is not None:
             inner = rest[0] if len(rest) > 1 else None
-            found[str(number)] = {_TYPES[kind]: _value(kind, inner, value)}
-    return found
+            fields[str(number)] = {_TYPES[kind]: _value(kind, inner, value)}
+    return fields
 
 
 def _value(kind: int, inner: Any, value: Any) -> Any:
@@ -64,8 +65,8 @@ def _value(kind: int, inner: Any, value: Any) -> Any:
 
     Args:
         kind: type of the value.
-        inner: the class of a structure, the types of the elements of a list, or of keys and values
-            of a map; of a type that has types inside as a pair of it and these.
+        inner: the class of a structure, the type of the elements of a list, or the types of the
+            keys and values of a map. A type that contains other types is a pair of both.
     """
     if kind == TType.STRUCT:
         return _fields(value)
@@ -83,9 +84,9 @@ def _with_inner(kind: Any) -> tuple[int, Any]:
     return kind if isinstance(kind, tuple) else (kind, None)
 
 
-def _structure(kind: type[Any], found: dict[str, Any]) -> Any:
+def _structure(kind: type[Any], fields: dict[str, Any]) -> Any:
     made = kind()
-    for number, typed in found.items():
+    for number, typed in fields.items():
         spec = kind.thrift_spec.get(int(number))
         ((name, value),) = typed.items()
         if spec is not None and _TYPES[spec[0]] == name:
@@ -95,7 +96,7 @@ def _structure(kind: type[Any], found: dict[str, Any]) -> Any:
 
 
 def _read(kind: int, inner: Any, value: Any) -> Any:
-    """Return the value that JSON has; the arguments are those of ``_value``."""
+    """Return the value of a JSON value; the arguments are those of ``_value``."""
     if kind == TType.STRUCT:
         return _structure(inner, value)
     if kind in (TType.LIST, TType.SET):

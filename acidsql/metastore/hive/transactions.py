@@ -20,7 +20,7 @@ from acidsql.metastore.model import Operation, TxnInfo, TxnState, TxnType
 logger = logging.getLogger(__name__)
 
 _MILLISECONDS = 1000
-# Message of TxnHandler: both transactions, the object, and the operation of each.
+# Message of TxnHandler: both transactions, the object, and the operation of each transaction.
 _CONFLICT = re.compile(
     r"Aborting \[txnid:(?P<loser>\d+),\d+\] due to a write conflict on (?P<object>.*?)"
     r" committed by \[txnid:(?P<winner>\d+),\d+\] (?P<mine>\w)/(?P<theirs>\w)"
@@ -28,82 +28,85 @@ _CONFLICT = re.compile(
 _OPERATIONS = {"u": Operation.UPDATE, "d": Operation.DELETE}
 
 
-def open_txn(server: Server, own: OwnTxns, user: str, host: str, txn_type: TxnType) -> int:
+def open_txn(server: Server, client_txns: OwnTxns, user: str, host: str, txn_type: TxnType) -> int:
     """Open a transaction (``Metastore.open_txn``); Hive 3.1 has no types of transactions."""
-    (txn_id,) = _open(server, own, 1, user, host, txn_type)
+    (txn_id,) = _open(server, client_txns, 1, user, host, txn_type)
     return txn_id
 
 
-def open_batch(server: Server, own: OwnTxns, user: str, host: str, count: int) -> tuple[int, ...]:
+def open_batch(
+    server: Server, client_txns: OwnTxns, user: str, host: str, count: int
+) -> tuple[int, ...]:
     """Open several transactions (``Metastore.open_batch``, ``hive.txn.max.open.batch``)."""
-    return _open(server, own, count, user, host, TxnType.DEFAULT)
+    return _open(server, client_txns, count, user, host, TxnType.DEFAULT)
 
 
 def _open(
-    server: Server, own: OwnTxns, count: int, user: str, host: str, txn_type: TxnType
+    server: Server, client_txns: OwnTxns, count: int, user: str, host: str, txn_type: TxnType
 ) -> tuple[int, ...]:
     request = hms.OpenTxnRequest(num_txns=count, user=user, hostname=host, agentInfo=PROCESSOR)
     if server.is_hive4:
         request.txn_type = getattr(hms.TxnType, txn_type.name)
-    # Sent again after a broken connection it leaves transactions behind, which are reaped.
+    # A repetition after a broken connection may leave extra transactions, which the server reaps.
     txn_ids = tuple(map(int, server.call("open_txns", request).txn_ids))
     for txn_id in txn_ids:
-        own.opened(OwnTxn(txn_id=txn_id, type=txn_type, user=user, host=host))
+        client_txns.opened(OwnTxn(txn_id=txn_id, type=txn_type, user=user, host=host))
     return txn_ids
 
 
-def commit_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
+def commit_txn(server: Server, client_txns: OwnTxns, txn_id: int) -> None:
     """Commit a transaction (``Metastore.commit_txn``); the caller has named the changed partitions.
 
-    ``exclWriteEnabled`` false makes Hive 4 check for conflicts, as Hive 3.1 always does. It is true
-    where the transaction locked all that it changes exclusively: Hive 4 would otherwise find a
-    conflict with changes that the lock had waited for, and that the statement has seen.
+    If ``exclWriteEnabled`` is false, Hive 4 checks for conflicts, as Hive 3.1 always does. It is
+    true if the transaction holds EXCLUSIVE locks on everything that it changes. Hive 4 would
+    otherwise report conflicts with changes that the locks waited for, although the statement has
+    seen these changes.
 
     Raises:
-        MetastoreError: COMMIT_OUTCOME_UNKNOWN, the server did not say whether it committed;
-            METASTORE_AUTHENTICATION, it was not asked to.
+        MetastoreError: COMMIT_OUTCOME_UNKNOWN, the server did not report whether the transaction
+            committed; METASTORE_AUTHENTICATION, the request did not reach the server.
     """
-    known = own.find(txn_id)
-    if known is not None and known.state is TxnState.COMMITTED:
+    txn = client_txns.find(txn_id)
+    if txn is not None and txn.state is TxnState.COMMITTED:
         return
-    own.require_open(txn_id)
-    exclusive = known is not None and known.excludes_others
+    client_txns.require_open(txn_id)
+    exclusive = txn is not None and txn.excludes_others
     request = hms.CommitTxnRequest(
         txnid=txn_id,
         exclWriteEnabled=exclusive,
-        keyValue=None if known is None else known.key_value,
+        keyValue=None if txn is None else txn.key_value,
     )
     try:
         server.call("commit_txn", request, repeatable=False)
     except hms.TxnAbortedException as error:
-        raise _aborted(own, txn_id, error) from error
+        raise _aborted(client_txns, txn_id, error) from error
     except hms.NoSuchTxnException as error:
         raise failures.no_such_txn(txn_id) from error
     except MetastoreError as error:
         if error.condition == failures.NOT_ASKED:
             raise
-        _settle(server, own, request, error)
-    own.ended(txn_id, TxnState.COMMITTED)
+        _settle(server, client_txns, request, error)
+    client_txns.ended(txn_id, TxnState.COMMITTED)
 
 
-def _settle(server: Server, own: OwnTxns, request: Any, doubt: MetastoreError) -> None:
-    """Find out the outcome of a commit to which the server gave no clear answer.
+def _settle(server: Server, client_txns: OwnTxns, request: Any, doubt: MetastoreError) -> None:
+    """Determine the outcome of a commit for which the server gave no clear answer.
 
-    A transaction that is neither open nor aborted is committed. Hive forgets an aborted one only
-    when nothing of it is left (``cleanEmptyAbortedAndCommittedTxns``). Hive 4 does not list readers
-    that are open; they write nothing, so their commit is simply sent again.
+    A transaction that is neither open nor aborted is committed. Hive forgets an aborted transaction
+    only when all its data is removed (``cleanEmptyAbortedAndCommittedTxns``). Hive 4 does not list
+    open readers. They write nothing, so acidsql sends their commit again.
     """
     txn_id = request.txnid
     logger.warning("txn %s: looking whether it committed: %s", txn_id, doubt)
-    known = own.find(txn_id)
-    reads = known is not None and known.type is TxnType.READ_ONLY
+    txn = client_txns.find(txn_id)
+    reads = txn is not None and txn.type is TxnType.READ_ONLY
     try:
         state = TxnState.OPEN if reads else state_of(server, txn_id)
         if state is TxnState.OPEN:
             server.call("commit_txn", request, repeatable=False)
             return
     except hms.TxnAbortedException as error:
-        raise _aborted(own, txn_id, error) from error
+        raise _aborted(client_txns, txn_id, error) from error
     except (hms.NoSuchTxnException, MetastoreError) as error:
         if reads and isinstance(error, hms.NoSuchTxnException):
             return  # it was committed, and the server has forgotten it
@@ -113,46 +116,46 @@ def _settle(server: Server, own: OwnTxns, request: Any, doubt: MetastoreError) -
             f"({doubt.message}): see SHOW TRANSACTIONS before you run the statement again",
         ) from error
     if state is TxnState.ABORTED:
-        own.ended(txn_id, TxnState.ABORTED, LOST)
+        client_txns.ended(txn_id, TxnState.ABORTED, LOST)
         raise failures.txn_aborted(txn_id, LOST)
 
 
-def _aborted(own: OwnTxns, txn_id: int, error: Any) -> AcidSqlError:
+def _aborted(client_txns: OwnTxns, txn_id: int, error: Any) -> AcidSqlError:
     """Return the error for a commit whose transaction was aborted, or had a conflict."""
-    found = _CONFLICT.search(error.message or "")
-    known = own.find(txn_id)
-    if found is None:
-        own.ended(txn_id, TxnState.ABORTED, LOST)
-        return failures.txn_aborted(txn_id, known.cause if known and known.cause else LOST)
-    own.ended(txn_id, TxnState.ABORTED, CONFLICT)
-    database, _, rest = found["object"].partition("/")
+    match = _CONFLICT.search(error.message or "")
+    txn = client_txns.find(txn_id)
+    if match is None:
+        client_txns.ended(txn_id, TxnState.ABORTED, LOST)
+        return failures.txn_aborted(txn_id, txn.cause if txn and txn.cause else LOST)
+    client_txns.ended(txn_id, TxnState.ABORTED, CONFLICT)
+    database, _, table = match["object"].partition("/")
     return failures.write_conflict(
         txn_id,
-        _OPERATIONS.get(found["mine"]),
-        f"{database}.{rest}",
-        found["winner"],
-        _OPERATIONS.get(found["theirs"]),
+        _OPERATIONS.get(match["mine"]),
+        f"{database}.{table}",
+        match["winner"],
+        _OPERATIONS.get(match["theirs"]),
     )
 
 
-def abort_txn(server: Server, own: OwnTxns, txn_id: int) -> None:
+def abort_txn(server: Server, client_txns: OwnTxns, txn_id: int) -> None:
     """Abort a transaction (``Metastore.abort_txn``)."""
-    known = own.find(txn_id)
-    if known is not None and known.state is TxnState.COMMITTED:
+    txn = client_txns.find(txn_id)
+    if txn is not None and txn.state is TxnState.COMMITTED:
         raise failures.txn_committed(txn_id)
     try:
         server.call("abort_txn", hms.AbortTxnRequest(txnid=txn_id))
     except hms.NoSuchTxnException as error:
         if "committed" in (error.message or ""):
             raise failures.txn_committed(txn_id) from error
-        if known is None:
+        if txn is None:
             raise failures.no_such_txn(txn_id) from error
-        # It was aborted before, and the server has forgotten it.
-    own.ended(txn_id, TxnState.ABORTED, ROLLED_BACK)
+        # The transaction was aborted before, and the server has forgotten it.
+    client_txns.ended(txn_id, TxnState.ABORTED, ROLLED_BACK)
 
 
 def state_of(server: Server, txn_id: int) -> TxnState:
-    """Return the state of a transaction that was opened once."""
+    """Return the state of a transaction that was opened before."""
     txns = valid_txns(server, None)
     if txn_id in txns.aborted:
         return TxnState.ABORTED
@@ -161,23 +164,23 @@ def state_of(server: Server, txn_id: int) -> TxnState:
     return TxnState.COMMITTED
 
 
-def require_open(server: Server, own: OwnTxns, txn_id: int) -> None:
+def require_open(server: Server, client_txns: OwnTxns, txn_id: int) -> None:
     """Raise NO_SUCH_TXN, TXN_ABORTED or TXN_COMMITTED; counts as a heartbeat."""
-    own.require_open(txn_id)
+    client_txns.require_open(txn_id)
     try:
         server.call("heartbeat", hms.HeartbeatRequest(txnid=txn_id))
     except hms.TxnAbortedException as error:
-        own.ended(txn_id, TxnState.ABORTED, LOST)
+        client_txns.ended(txn_id, TxnState.ABORTED, LOST)
         raise failures.txn_aborted(txn_id, LOST) from error
     except hms.NoSuchTxnException as error:
         raise failures.no_such_txn(txn_id) from error
 
 
 def heartbeat(server: Server, txn_ids: Sequence[int]) -> tuple[int, ...]:
-    """Send heartbeats (``Metastore.heartbeat``), one call for every run of consecutive ids.
+    """Send heartbeats (``Metastore.heartbeat``), with one call for each run of consecutive ids.
 
-    A call for a range with gaps would also keep alive the transactions of other clients, even dead
-    ones.
+    A call for a range with gaps would also keep alive the transactions of other clients, even of
+    dead clients.
     """
     ended: set[int] = set()
     for first, last in _runs(sorted(set(txn_ids))):
@@ -207,7 +210,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 def valid_txns(server: Server, txn_id: int | None) -> ValidTxnList:
     """Return the snapshot (``Metastore.valid_txns``, TxnCommonUtils.createValidReadTxnList).
 
-    Hive 4 leaves open readers out of its list: they write nothing.
+    Hive 4 does not list open readers, because they write nothing.
     """
     answer = server.call("get_open_txns")
     aborted = set(_marked(answer.open_txns, answer.abortedBits))
@@ -249,34 +252,36 @@ def open_txns(server: Server) -> tuple[TxnInfo, ...]:
     )
 
 
-def allocate_write_id(server: Server, own: OwnTxns, txn_id: int, database: str, table: str) -> int:
+def allocate_write_id(
+    server: Server, client_txns: OwnTxns, txn_id: int, database: str, table: str
+) -> int:
     """Allocate the write id of a transaction for a table (``Metastore.allocate_write_id``)."""
     key = (lowered(database), lowered(table))
-    known = own.find(txn_id)
-    if known is not None:
-        refused = _why_no_write_id(known)
+    txn = client_txns.find(txn_id)
+    if txn is not None:
+        refused = _why_no_write_id(txn)
         if refused is not None:
             raise failures.write_id_refused(txn_id, refused)
-        if key in known.write_ids:
-            return known.write_ids[key]
+        if key in txn.write_ids:
+            return txn.write_ids[key]
     request = hms.AllocateTableWriteIdsRequest(dbName=key[0], tableName=key[1], txnIds=[txn_id])
     try:
-        (given,) = server.call("allocate_table_write_ids", request).txnToWriteIds
+        (pair,) = server.call("allocate_table_write_ids", request).txnToWriteIds
     except MetastoreError:
-        # For a transaction that is not open the server's answer is an internal error.
-        require_open(server, own, txn_id)
+        # The server answers with an internal error if the transaction is not open.
+        require_open(server, client_txns, txn_id)
         raise
-    if known is not None:
-        known.write_ids[key] = given.writeId
-    return int(given.writeId)
+    if txn is not None:
+        txn.write_ids[key] = pair.writeId
+    return int(pair.writeId)
 
 
 def allocate_write_ids(
-    server: Server, own: OwnTxns, txn_ids: Sequence[int], database: str, table: str
+    server: Server, client_txns: OwnTxns, txn_ids: Sequence[int], database: str, table: str
 ) -> tuple[int, ...]:
     """Allocate write ids of several transactions in one call (``Metastore.allocate_write_ids``).
 
-    The server gives the ids of one call without gaps, in the order of the transactions
+    The server allocates the ids of one call without gaps, in the order of the transactions
     (AllocateTableWriteIdsFunction).
     """
     key = (lowered(database), lowered(table))
@@ -286,16 +291,16 @@ def allocate_write_ids(
     try:
         answer = server.call("allocate_table_write_ids", request).txnToWriteIds
     except MetastoreError:
-        # For a transaction that is not open the server's answer is an internal error.
+        # The server answers with an internal error if a transaction is not open.
         for txn_id in txn_ids:
-            require_open(server, own, txn_id)
+            require_open(server, client_txns, txn_id)
         raise
-    given = {int(pair.txnId): int(pair.writeId) for pair in answer}
-    for txn_id, write_id in given.items():
-        known = own.find(txn_id)
-        if known is not None:
-            known.write_ids[key] = write_id
-    return tuple(given[txn_id] for txn_id in txn_ids)
+    allocated = {int(pair.txnId): int(pair.writeId) for pair in answer}
+    for txn_id, write_id in allocated.items():
+        txn = client_txns.find(txn_id)
+        if txn is not None:
+            txn.write_ids[key] = write_id
+    return tuple(allocated[txn_id] for txn_id in txn_ids)
 
 
 def _why_no_write_id(txn: OwnTxn) -> str | None:
@@ -311,8 +316,8 @@ def valid_write_ids(
 ) -> ValidWriteIdList:
     """Return the write ids that a snapshot sees (``Metastore.valid_write_ids``).
 
-    The name is sent in lower case: for another one the server would answer with a mark of 0, as for
-    an empty table.
+    The name must be in lower case. For any other name, the server would return a high-water mark of
+    0, as for an empty table.
     """
     name = f"{lowered(database)}.{lowered(table)}"
     request = hms.GetValidWriteIdsRequest(fullTableNames=[name], validTxnList=txns.to_string())
@@ -329,18 +334,19 @@ def valid_write_ids(
 def next_write_id(server: Server, database: str, table: str) -> int:
     """Return the next write id of a table (``Metastore.next_write_id``).
 
-    Hive 3.1 has no such call; there it is the one after the high-water mark of all transactions.
+    Hive 3.1 does not have a call for it, so the result comes from the high-water mark of all
+    transactions.
     """
     return highest_write_id(server, lowered(database), lowered(table)) + 1
 
 
 def highest_write_id(server: Server, database: str, table: str) -> int:
-    """Return the highest write id that a table has given out; 0 if it gave none.
+    """Return the highest allocated write id of a table; 0 if there is none.
 
     Args:
         server: the server.
-        database: in lower case.
-        table: in lower case.
+        database: database of the table, in lower case.
+        table: name of the table, in lower case.
     """
     if server.is_hive4:
         wanted = hms.MaxAllocatedTableWriteIdRequest(dbName=database, tableName=table)

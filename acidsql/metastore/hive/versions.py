@@ -1,7 +1,7 @@
 """Versions of tables on a Hive Metastore, which does not report the order of commits.
 
-There a version is the write ids up to its own. That no transaction with one of them is open any
-more makes it final.
+A version therefore contains all write ids up to its own. It is final when all transactions with
+these write ids have ended.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def find(server: Server, database: str, table: str, moment: Moment) -> TableVers
     if isinstance(moment, TagMoment):
         raise tags_unsupported(f"{database}.{table}")
     if not isinstance(moment, WriteIdMoment | BeforeWriteMoment):
-        what = "times" if isinstance(moment, TimeMoment) else "the order"
+        unreported = "times" if isinstance(moment, TimeMoment) else "the order"
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.TIME_TRAVEL",
             f"{database}.{table} cannot be read as of {moment}, because a Hive Metastore does not "
-            f"report {what} of commits: name a version, which is a write id",
+            f"report {unreported} of commits: name a version, which is a write id",
         )
     txns = transactions.valid_txns(server, None)
     seen = transactions.valid_write_ids(server, database, table, txns)
@@ -39,7 +39,7 @@ def find(server: Server, database: str, table: str, moment: Moment) -> TableVers
 
 
 def version_of(seen: ValidWriteIdList, moment: WriteIdMoment | BeforeWriteMoment) -> TableVersion:
-    """Return the version of a write id, or the one before. No lower write id may be open.
+    """Return the version of a write id, or the version before; no lower write id may be open.
 
     Args:
         seen: write ids of the table that are visible now.

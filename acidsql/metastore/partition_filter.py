@@ -1,0 +1,104 @@
+"""Partition filters: conditions on partition columns that a metastore evaluates.
+
+A filter spares a statement the values of all partitions. A metastore may return partitions that do
+not meet the filter, but never fewer than meet it, because the statement's own condition is
+evaluated on all partitions that come back.
+
+A partition value is a text, and programs spell one value in several ways (``07`` for 7). Each
+condition therefore also accepts every text that is not in the usual spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+MOST_VALUES = 100
+
+_HIVE_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_HIVE_UNQUOTABLE = re.compile(r"[\"'\\\x00-\x1f]")
+_ISO_DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Comparison of a partition column with constants.
+
+    Attributes:
+        ordinal: position of the column among the partition columns, from 0.
+        operator: ``=``, ``<``, ``<=``, ``>`` or ``>=``.
+        values: constants of one type, at most ``MOST_VALUES``. Several are alternatives of ``=``.
+    """
+
+    ordinal: int
+    operator: str
+    values: tuple[int | str | date, ...]
+
+
+PartitionFilter = tuple[tuple[Comparison, ...], ...]
+"""Alternatives (OR), each the comparisons that must hold together (AND). An empty filter, and an
+empty alternative, accept all partitions."""
+
+
+def sqlite_condition(accepted: PartitionFilter, values: str) -> tuple[str, list[int | str]]:
+    """Return a filter as a condition of SQLite and its parameters.
+
+    Args:
+        accepted: the filter.
+        values: name of the column with a partition's values, a JSON array of texts.
+    """
+    parameters: list[int | str] = []
+
+    def text_of(comparison: Comparison) -> str:
+        text = f"json_extract({values}, '$[{comparison.ordinal}]')"
+        first, operator = comparison.values[0], comparison.operator
+        marks = ", ".join("?" * len(comparison.values))
+        right = f"IN ({marks})" if operator == "=" else f"{operator} ?"
+        parameters.extend(str(v) if isinstance(v, date) else v for v in comparison.values)
+        if isinstance(first, int):
+            return f"(CAST({text} AS INTEGER) {right} OR {text} GLOB '*[^-0-9]*')"
+        if isinstance(first, date):
+            return f"({text} {right} OR {text} NOT GLOB '{_ISO_DATE}')"
+        return f"{text} {right}"
+
+    if not all(accepted):
+        return "1", []
+    alternatives = [" AND ".join(map(text_of, alternative)) for alternative in accepted]
+    return " OR ".join(f"({alternative})" for alternative in alternatives) or "1", parameters
+
+
+def hive_filter(accepted: PartitionFilter, columns: Sequence[str]) -> str | None:
+    """Return a filter in the language of a Hive Metastore, or None if that would not be sound.
+
+    Only equality with numbers and texts is given to a server: the collation of its database
+    determines the order of texts, and servers differ in how they write and compare dates.
+
+    Args:
+        accepted: the filter.
+        columns: names of the partition columns in lower case.
+    """
+    alternatives = [list(_hive_comparisons(alternative, columns)) for alternative in accepted]
+    if not alternatives or not all(alternatives):
+        return None
+    return " or ".join(f"({' and '.join(alternative)})" for alternative in alternatives)
+
+
+def _hive_comparisons(alternative: Sequence[Comparison], columns: Sequence[str]) -> Iterator[str]:
+    for comparison in alternative:
+        column = columns[comparison.ordinal]
+        if comparison.operator != "=" or not _HIVE_NAME.fullmatch(column):
+            continue
+        constants = [_hive_constant(value) for value in comparison.values]
+        if None not in constants:
+            equal = " or ".join(f"{column} = {constant}" for constant in constants)
+            yield f"({equal})"
+
+
+def _hive_constant(value: int | str | date) -> str | None:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str) and not _HIVE_UNQUOTABLE.search(value):
+        return f'"{value}"'
+    return None
