@@ -1,1 +1,1 @@
-"""Checking of a table: what is wrong with its names, its files and its rows."""
+"""Check of a table for problems with its names, files and rows."""

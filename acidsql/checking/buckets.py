@@ -1,4 +1,4 @@
-"""Rows of a bucketed table against the buckets that the hash of their columns chooses."""
+"""Check that the rows of a bucketed table are in the bucket of their hash."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from acidsql.syntax.lexer import quote
 
 
 def look_into_buckets(session: AcidSession, survey: Survey) -> None:
-    """Find rows that are in another bucket than the hash of their columns chooses.
+    """Find rows that are not in the bucket that the hash of their columns selects.
 
-    The table must have no other errors, because it is read as a query reads it.
+    The table must not have other errors, because this function reads it like a query.
     """
     table, spark = survey.table, session.spark
     hashed = [c for c in table.columns if c.name in table.bucket_columns]
@@ -41,13 +41,13 @@ def look_into_buckets(session: AcidSession, survey: Survey) -> None:
     actual = F.expr(decode_bucket_sql(f"{ROW_ID_COLUMN}.bucketid"))
     wrong = rows.where(expected != actual)
     with bridge.job_errors():
-        found = wrong.agg(F.count("*").alias("rows"), F.min(ROW_ID_COLUMN).alias("first")).first()
-    if found is not None and found["rows"]:
+        counted = wrong.agg(F.count("*").alias("rows"), F.min(ROW_ID_COLUMN).alias("first")).first()
+    if counted is not None and counted["rows"]:
         survey.problems.append(
             Problem(
                 name="ROW_IN_WRONG_BUCKET",
                 path=table.location,
-                detail=f"{found['rows']} rows are not in the bucket of their hash code",
-                row_id=RowId(*found["first"]),
+                detail=f"{counted['rows']} rows are not in the bucket of their hash code",
+                row_id=RowId(*counted["first"]),
             )
         )

@@ -1,4 +1,4 @@
-"""Check of a table: everything that is wrong with it."""
+"""Check of a table, which finds all of its problems."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def find_problems(
     full: bool,
     known_write_id: int | None = None,
 ) -> tuple[Problem, ...]:
-    """Check a table, or some of its partitions, and change nothing.
+    """Check a table, or some of its partitions, without changing it.
 
-    What is checked is what a statement with this snapshot reads. Of other directories, only the
-    names are checked.
+    The check reads the directories that a statement with this snapshot reads. For other
+    directories, it checks only the names.
 
     Args:
-        txns: transactions that are visible.
-        listings: of the statement.
-        partitions: those that are checked; None checks the whole table.
-        full: whether to read the row ids of all events too.
+        txns: visible transactions.
+        listings: listings of the statement.
+        partitions: partitions to check; None checks the whole table.
+        full: whether to also read the row ids of all events.
         known_write_id: see ``survey.take_survey``.
 
     Returns:
-        The problems, the worst first.
+        The problems, the most severe first.
     """
     places = partitions
     if places is None and table.partition_columns:
@@ -81,7 +81,7 @@ def find_problems(
 
 
 def _upload_problems(session: AcidSession, table: Table) -> list[Problem]:
-    """Find the uploads to an object store that no process will end."""
+    """Find uploads to an object store that no process will complete or abort."""
     return [
         Problem(
             name="DEAD_UPLOAD", path=path, detail="its transaction has ended, and its parts stay"
@@ -95,9 +95,7 @@ def _has_errors(survey: Survey) -> bool:
 
 
 def _once(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """Yield the problems, but of each file and kind only the first: tails and rows show the
-    same.
-    """
+    """Yield the first problem of each file and kind: tails and rows show the same problems."""
     seen = set()
     for problem in problems:
         key = problem.name, problem.path
@@ -108,16 +106,16 @@ def _once(problems: Sequence[Problem]) -> Iterator[Problem]:
 
 def _owner_problems(session: AcidSession, table: Table) -> Iterator[Problem]:
     path = child(table.location, OWNER_FILE)
-    found = ownership(session, table)
-    if found is Ownership.OTHER:
+    owner = ownership(session, table)
+    if owner is Ownership.OTHER:
         detail = "it says that the directory is that of another table or metastore"
         yield Problem(name="TABLE_OF_ANOTHER_METASTORE", path=path, detail=detail)
-    elif found is Ownership.DAMAGED:
+    elif owner is Ownership.DAMAGED:
         yield Problem(name="INVALID_OWNER_FILE", path=path, detail="it cannot be read")
 
 
 def _without_root(survey: Survey) -> Iterator[Problem]:
-    """Find that the directory of a partitioned table is gone, perhaps with all partitions."""
+    """Report a missing directory of a partitioned table; all partitions may also be missing."""
     location = survey.table.location
     if not survey.listings.get(location).exists:
         detail = "the metastore has it, and there is no such directory"
@@ -127,17 +125,17 @@ def _without_root(survey: Survey) -> Iterator[Problem]:
 def _unregistered(
     session: AcidSession, survey: Survey, places: Sequence[Partition]
 ) -> Iterator[Problem]:
-    """Find directories with rows of committed transactions that are no partition's."""
+    """Find directories that contain committed rows, but do not belong to a partition."""
     table, listings = survey.table, survey.listings
-    # A partition may have been added since the list of them was made.
+    # Partitions may have been added since ``places`` was read; they are queried below.
     known = {partition.location for partition in places}
-    found: tuple[tuple[tuple[str, ...], str], ...] = (((), table.location),)
+    directories: tuple[tuple[tuple[str, ...], str], ...] = (((), table.location),)
     for column in table.partition_columns:
-        listings.fetch([path for _, path in found])
-        step = level(column.name, [(values, listings.get(path)) for values, path in found])
+        listings.fetch([path for _, path in directories])
+        step = level(column.name, [(values, listings.get(path)) for values, path in directories])
         yield from step.problems
-        found = step.deeper
-    unknown = [(values, path) for values, path in found if path not in known]
+        directories = step.deeper
+    unknown = [(values, path) for values, path in directories if path not in known]
     listings.fetch([path for _, path in unknown])
     candidates = [(v, path) for v, path in unknown if _has_rows(survey, path)]
     wanted = [values for values, _ in candidates]
@@ -158,7 +156,7 @@ def _has_rows(survey: Survey, path: str) -> bool:
     names = [
         n for n in survey.listings.get(path).names if parse_directory(n) or is_original_file(n)
     ]
-    # What a repair itself was given since hides nothing of what was there before.
+    # Ignore the write ids that a repair itself received: its own rows must not hide older rows.
     before = replace(
         survey.write_ids,
         high_water_mark=min(survey.write_ids.high_water_mark, known.write_id),
@@ -170,7 +168,7 @@ def _has_rows(survey: Survey, path: str) -> bool:
 
 
 def look_through_pyorc(session: AcidSession, survey: Survey, contents: Contents) -> None:
-    """Count the events of each file by pyorc, if it is installed, and compare with its tail."""
+    """Count the events of each file with pyorc, if installed, and compare with the tail."""
     if not has_pyorc():
         return
     files = [read for read in contents.files if read.file.tail.compression in _CODECS]
@@ -182,11 +180,11 @@ def look_through_pyorc(session: AcidSession, survey: Survey, contents: Contents)
         except FormatError as error:
             return error
 
-    for read, found in zip(files, in_parallel(count, files), strict=True):
-        if isinstance(found, FormatError):
-            # A reader of ours may have found it before.
+    for read, events in zip(files, in_parallel(count, files), strict=True):
+        if isinstance(events, FormatError):
+            # acidsql's reader may already have reported the file.
             if not survey.has("FAILED_READ_FILE", read.file.path):
-                survey.add(read.ordinal, [read.file.problem("FAILED_READ_FILE", found.message)])
-        elif found != read.file.tail.rows:
-            detail = f"pyorc reads {found} events, its tail says {read.file.tail.rows}"
+                survey.add(read.ordinal, [read.file.problem("FAILED_READ_FILE", events.message)])
+        elif events != read.file.tail.rows:
+            detail = f"pyorc reads {events} events, its tail says {read.file.tail.rows}"
             survey.add(read.ordinal, [read.file.problem("DAMAGED_STRIPES", detail)])

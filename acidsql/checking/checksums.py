@@ -1,6 +1,6 @@
-"""Checksum files that Hadoop's local file system keeps beside files (``ChecksumFileSystem``).
+"""Checksum files that Hadoop's local file system writes next to files (``ChecksumFileSystem``).
 
-A reader of Hadoop fails if the file beside a checksum file does not match it.
+Hadoop fails to read a file that does not match its checksum file.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def checksum_name(name: str) -> str:
 
 
 def file_of_checksum(name: str) -> str | None:
-    """Return the name of the file that a checksum file belongs to; None if it is none."""
+    """Return the name of the file that a checksum file describes; None for other files."""
     is_checksum = name.startswith(".") and name.endswith(".crc") and len(name) > len("..crc")
     return name[1 : -len(".crc")] if is_checksum else None
 
 
 def mismatch(checksums: bytes, size: int, content: BinaryIO | None = None) -> str | None:
-    """Return how a file differs from its checksum file; None if it does not.
+    """Describe how a file differs from its checksum file; return None if they match.
 
     Args:
         checksums: content of the checksum file.
-        size: of the file, in bytes.
-        content: the file; None compares only its size.
+        size: size of the file in bytes.
+        content: the open file; None compares only the size.
     """
     if len(checksums) < _HEADER.size:
         return "the checksum file is cut off"
@@ -44,9 +44,9 @@ def mismatch(checksums: bytes, size: int, content: BinaryIO | None = None) -> st
     if magic != _MAGIC or chunk <= 0:
         return "the checksum file does not begin like one"
     chunks = -(-size // chunk)
-    found = (len(checksums) - _HEADER.size) / _CRC.size
-    if found != chunks:
-        return f"it has checksums of {found:g} chunks, the file has {chunks}"
+    covered = (len(checksums) - _HEADER.size) / _CRC.size
+    if covered != chunks:
+        return f"it has checksums of {covered:g} chunks, the file has {chunks}"
     if content is None:
         return None
     for number, expected in enumerate(_sums(checksums)):

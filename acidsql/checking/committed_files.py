@@ -1,6 +1,7 @@
-"""Files that committed write ids must have: their number is in the history of the table.
+"""Detection of lost files: the history of a table has the number of files of each write id.
 
-Nothing in a table shows that a delete delta was there: without it, its rows are back.
+The files of a table do not show that a delete delta is missing. Without it, the deleted rows are
+visible again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from acidsql.format.names import DirectoryKind, is_hidden
 from acidsql.metastore.history import COMPACT, HistoryEntry
 from acidsql.storage.filesystem import child
 
-# Operations whose files stay in directories of their own write id until a compaction merges them,
+# The files of these operations stay in directories of one write id until a compaction merges them
 # or a base replaces them.
 _WRITES = frozenset(
     {
@@ -29,27 +30,27 @@ _WRITES = frozenset(
         "UPDATE",
     }
 )
-# Operations that take away or move directories of write ids before their own.
+# Operations that remove or move directories of earlier write ids.
 _MOVES = frozenset({"DROP PARTITION", "RENAME PARTITION", "REPAIR", "REPAIR TABLE"})
 
 
 def lost_files(survey: Survey, history: Sequence[HistoryEntry]) -> Iterator[Problem]:
-    """Find the write ids whose files are gone.
+    """Find the write ids with missing files.
 
-    Write ids that a compaction has merged in some partition, or a base replaced, are left out. So
-    are those from before the table was replaced or partitions were dropped or renamed: the history
-    has the numbers of files of the whole table.
+    The history only has the number of files in the whole table. Therefore this function skips write
+    ids that a compaction merged in a partition or that a base replaced. It also skips write ids
+    before the table was replaced or a partition was dropped or renamed.
 
     Args:
-        survey: of the whole table.
-        history: of the table, read after the survey.
+        survey: survey of the whole table.
+        history: history of the table, read after the survey.
     """
     if None in survey.states:
-        return  # a directory is gone with what was in it, which is a problem of its own
-    there = Counter[int]()
+        return  # a whole directory is missing, which is a separate problem
+    counts = Counter[int]()
     for seen in survey.directories:
         if _is_of_one_write(seen):
-            there[seen.directory.max_write_id] += sum(
+            counts[seen.directory.max_write_id] += sum(
                 not is_hidden(name) for name in seen.listing.files
             )
     moved = (e.write_id for e in history if e.operation in _MOVES)
@@ -68,13 +69,13 @@ def lost_files(survey: Survey, history: Sequence[HistoryEntry]) -> Iterator[Prob
             and write_id >= lowest
             and survey.write_ids.is_valid(write_id)
             and not any(first <= write_id <= last for first, last in merged)
-            and there[write_id] < entry.counts.files
+            and counts[write_id] < entry.counts.files
         ):
             yield Problem(
                 name="LOST_FILES",
                 path=child(survey.table.location, _expected(entry)),
                 detail=f"write id {write_id} ({entry.operation}) has committed "
-                f"{entry.counts.files} files with rows or delete events, and {there[write_id]} "
+                f"{entry.counts.files} files with rows or delete events, and {counts[write_id]} "
                 "are there",
             )
 
@@ -85,13 +86,13 @@ def _is_of_one_write(seen: SeenDirectory) -> bool:
 
 
 def _highest_base(survey: Survey) -> int:
-    """Return the highest write id of a base that is read; directories below it may be gone."""
+    """Return the highest write id of the selected bases; directories below it may be deleted."""
     bases = (s.directory for s in survey.directories if s.directory.kind is DirectoryKind.BASE)
     return max((d.max_write_id for d in bases), default=0)
 
 
 def _expected(entry: HistoryEntry) -> str:
-    """Return the beginning of the names that directories of a write id have."""
+    """Return the common prefix of the directory names of a write id."""
     if entry.operation == "INSERT OVERWRITE":
         return f"base_{entry.write_id:07}"
     kind = "delete_delta" if entry.operation == "DELETE" else "delta"

@@ -1,4 +1,4 @@
-"""Content of the files of a survey, according to their tails."""
+"""Check of the files of a survey by their tails."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from acidsql.storage.parallel import in_parallel
 
 
 class ReadFile(NamedTuple):
-    """ACID file whose tail is as it should be, so that its rows can be read.
+    """ACID file with a valid tail, so that its rows can be read.
 
     Attributes:
         ordinal: index of its place in the survey.
-        listing: of its directory.
-        name: in that directory.
+        listing: listing of its directory.
+        name: name in that directory.
         file: the file.
     """
 
@@ -54,7 +54,7 @@ class ReadFile(NamedTuple):
 
 
 class _File(NamedTuple):
-    """File to look into; ``bucket_id`` is that in its name."""
+    """File to check; ``bucket_id`` is the bucket id in its name."""
 
     ordinal: int
     listing: Listing
@@ -73,9 +73,9 @@ class Contents:
 
     Attributes:
         files: ACID files that can be read.
-        originals: number of rows of the files without row ids, by the ordinal of their place, their
-            write id and their bucket property; their row ids count from 0.
-        incomplete: ordinals of the places that have a file which cannot be read completely.
+        originals: number of rows in files without row ids, by the ordinal of their place, their
+            write id and their bucket property; their row ids start at 0.
+        incomplete: ordinals of the places with a file that cannot be read completely.
     """
 
     files: list[ReadFile] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Contents:
 
 
 def look_into_files(session: AcidSession, survey: Survey, *, full: bool) -> Contents:
-    """Read the tail of every file that the snapshot reads, and find what is wrong with it.
+    """Read the tail of every file that the snapshot reads, and find problems.
 
     Args:
         full: whether to compare the files with their checksum files.
@@ -107,12 +107,12 @@ def look_into_files(session: AcidSession, survey: Survey, *, full: bool) -> Cont
                 bucket=None if file.bucket_id < 0 else file.bucket_id,
             )
 
-    for file, found in zip(wanted, in_parallel(read, wanted), strict=True):
-        if isinstance(found, Problem):
-            survey.add(file.ordinal, [found])
+    for file, outcome in zip(wanted, in_parallel(read, wanted), strict=True):
+        if isinstance(outcome, Problem):
+            survey.add(file.ordinal, [outcome])
             contents.incomplete.add(file.ordinal)
         else:
-            survey.add(file.ordinal, _file_problems(session, survey, file, found, contents))
+            survey.add(file.ordinal, _file_problems(session, survey, file, outcome, contents))
     _check_columns_of_directories(survey, contents)
     _check_dense_files(survey, contents)
     _check_statistics(session, survey, contents)
@@ -120,7 +120,7 @@ def look_into_files(session: AcidSession, survey: Survey, *, full: bool) -> Cont
 
 
 def _acid_files(session: AcidSession, survey: Survey, contents: Contents) -> Iterator[_File]:
-    """Yield the bucket files of the selected directories, but those still being written."""
+    """Yield the bucket files of the selected directories, except files that are being written."""
     if survey.table.insert_only:
         return
     for seen in survey.directories:
@@ -153,7 +153,7 @@ def _noted(session: AcidSession, listing: Listing, name: str) -> int | None:
     except OSError:
         if session.files.exists(path + SIDE_FILE_SUFFIX):
             raise
-        return session.files.size(path)  # the client has ended the file since the listing
+        return session.files.size(path)  # the client has closed the file since the listing
 
 
 def _side_file_problems(listing: Listing, name: str, length: int | None) -> Iterator[Problem]:
@@ -167,11 +167,9 @@ def _side_file_problems(listing: Listing, name: str, length: int | None) -> Iter
 
 
 def _raw_files(survey: Survey) -> Iterator[_File]:
-    """Yield the files without row ids: original ones, those of LOAD DATA and of insert-only
-    tables.
-    """
-    for ordinal, own in enumerate(survey.originals):
-        for listing, name in own:
+    """Yield the files without row ids: of insert-only tables, of LOAD DATA, and original files."""
+    for ordinal, files in enumerate(survey.originals):
+        for listing, name in files:
             if is_original_file(name) and listing.files[name].size:
                 yield _File(ordinal, listing, name, int(name.split("_")[0]), None)
     for seen in survey.directories:
@@ -186,7 +184,7 @@ def _raw_files(survey: Survey) -> Iterator[_File]:
 def _file_problems(
     session: AcidSession, survey: Survey, file: _File, tail: OrcTail, contents: Contents
 ) -> Iterator[Problem]:
-    """Find what is wrong with a file by its tail, and note it in ``contents``."""
+    """Find problems of a file from its tail, and add the file to ``contents``."""
     table = survey.table
     is_raw = file.directory is None or parse_bucket_file(file.name) is None
     is_delete = file.directory is not None and file.directory.kind is DirectoryKind.DELETE_DELTA
@@ -208,7 +206,7 @@ def _file_problems(
     if is_raw:
         _note_originals(contents, file, tail)
     else:
-        assert file.directory is not None  # only original files have none
+        assert file.directory is not None  # only original files have no directory
         struct = tail.types[0].subtypes[-1]
         acid = AcidFile(
             path=file.path, directory=file.directory, bucket_id=file.bucket_id, tail=tail
@@ -217,10 +215,10 @@ def _file_problems(
         if not broken:
             contents.files.append(ReadFile(file.ordinal, file.listing, file.name, acid))
     if not is_delete:
-        own = survey.places[file.ordinal].partition.columns or table.columns
-        columns_of_table = [(column.name, column.type) for column in own]
+        columns_of_place = survey.places[file.ordinal].partition.columns or table.columns
+        columns_of_table = [(column.name, column.type) for column in columns_of_place]
         yield from of_tails.column_problems(file.path, tail, columns_of_table, struct)
-    # An insert-only table that was adopted has the codec that is usual here, not that of its files.
+    # An adopted insert-only table has acidsql's default codec, not the codec of its files.
     codec = table.properties.get("orc.compress", "").lower() if not table.insert_only else ""
     knows = session.metastore.capabilities.readers_know_zstd
     yield from of_tails.codec_problems(file.path, tail, codec or None, readers_know_zstd=knows)
@@ -251,17 +249,17 @@ def _check_version_files(session: AcidSession, survey: Survey) -> None:
 
 
 def _check_checksums(session: AcidSession, survey: Survey, *, full: bool) -> None:
-    """Compare files of a local disk with the checksum files beside them."""
+    """Compare files on a local disk with their checksum files."""
     listings = {(s.ordinal, s.listing.path): s.listing for s in survey.directories}
-    for ordinal, own in enumerate(survey.originals):
-        listings |= {(ordinal, listing.path): listing for listing, _ in own}
+    for ordinal, files in enumerate(survey.originals):
+        listings |= {(ordinal, listing.path): listing for listing, _ in files}
     items = list(listings.items())
 
     def compare(item: tuple[tuple[int, str], Listing]) -> list[Problem]:
         return list(_checksum_problems(session, item[1], full=full))
 
-    for ((ordinal, _), _), found in zip(items, in_parallel(compare, items), strict=True):
-        survey.add(ordinal, found)
+    for ((ordinal, _), _), problems in zip(items, in_parallel(compare, items), strict=True):
+        survey.add(ordinal, problems)
 
 
 def _checksum_problems(session: AcidSession, listing: Listing, *, full: bool) -> Iterator[Problem]:
@@ -282,7 +280,7 @@ def _checksum_problems(session: AcidSession, listing: Listing, *, full: bool) ->
 
 
 def _check_columns_of_directories(survey: Survey, contents: Contents) -> None:
-    """Find directories whose files have not the same columns."""
+    """Find directories that contain files with different columns."""
     first: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
     for read in contents.files:
         if read.file.is_delete:
@@ -301,19 +299,19 @@ def _columns(tail: OrcTail) -> tuple[tuple[str, str], ...]:
 
 
 def boxes(files: Sequence[ReadFile], *, deletes: bool) -> list[Box]:
-    """Return the ranges of the row ids of files by their statistics; ``file`` is the index."""
-    found = (
+    """Return the row id ranges of files from their statistics; ``file`` is the index."""
+    candidates = (
         box_of(read.ordinal, index, read.file.tail)
         for index, read in enumerate(files)
         if read.file.is_delete is deletes
     )
-    return [box for box in found if box is not None]
+    return [box for box in candidates if box is not None]
 
 
 def _check_dense_files(survey: Survey, contents: Contents) -> None:
-    """Find files that must have row ids in common: each has all row ids of its range."""
-    found = [box for box in boxes(contents.files, deletes=False) if box.is_dense]
-    for one, other in meeting(found):
+    """Find files that share row ids, because each file has all row ids of its range."""
+    dense = [box for box in boxes(contents.files, deletes=False) if box.is_dense]
+    for one, other in meeting(dense):
         files = contents.files[one.file], contents.files[other.file]
         survey.add(other.ordinal, [same_row_ids(files[1], files[0], _first_common(one, other))])
 
@@ -324,13 +322,13 @@ def _first_common(one: Box, other: Box) -> RowId:
 
 
 def same_row_ids(file: ReadFile, other: ReadFile, row_id: RowId) -> Problem:
-    """Return the problem of two files with a row id in common."""
+    """Return the problem of two files that share a row id."""
     detail = f"{child(other.listing.path, other.name)} has the same row id"
     return file.file.problem("DUPLICATE_ROW_ID", detail, row_id)
 
 
 def _check_statistics(session: AcidSession, survey: Survey, contents: Contents) -> None:
-    """Compare the numbers of rows in the metastore with that of the files of the whole table."""
+    """Compare the row counts in the metastore with the files of the whole table."""
     table = survey.table
     if table.insert_only or contents.incomplete or None in survey.states:
         return
@@ -342,26 +340,26 @@ def _check_statistics(session: AcidSession, survey: Survey, contents: Contents) 
     if rows is None:
         return
     analyzed = session.metastore.statistics(table, None)
-    found = [
+    problems = [
         *statistics_problems(table.location, table.properties, rows),
         *analyzed_problems(table.location, analyzed, survey.write_ids, rows),
     ]
-    survey.problems += found[:1]
+    survey.problems += problems[:1]
 
 
 def _number_of_rows(survey: Survey, contents: Contents) -> int | None:
-    """Return the number of rows according to the tails; None if these do not contain it."""
+    """Return the number of rows from the tails; None if the tails do not determine it."""
     seen = survey.directories
-    if any(needs_row_filter(found.directory, survey.write_ids) for found in seen):
+    if any(needs_row_filter(one.directory, survey.write_ids) for one in seen):
         return None
     bases = {
-        found.ordinal: found.directory.max_write_id
-        for found in seen
-        if found.directory.kind is DirectoryKind.BASE
+        one.ordinal: one.directory.max_write_id
+        for one in seen
+        if one.directory.kind is DirectoryKind.BASE
     }
     rows = sum(contents.originals.values())
     for read in contents.files:
-        # A compacted delete delta may begin below the base, which has applied some of its events.
+        # A compacted delete delta may begin below the base, which already applied some events.
         base = bases.get(read.ordinal, 0)
         if read.file.is_delete and read.file.directory.min_write_id <= base:
             return None

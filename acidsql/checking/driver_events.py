@@ -1,4 +1,4 @@
-"""Events of few rows, read by the driver: a Spark job would take longer than to read them."""
+"""Reading of events in the driver, for few rows: a Spark job would take longer."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _Flags = npt.NDArray[np.bool_]
 
 
 class DriverEvents:
-    """Reader of events by Arrow (``EventReader``)."""
+    """Reader of events with Arrow (``EventReader``)."""
 
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
         self._events = cache(self._read)
 
     def _read(self, index: int) -> pa.Table:
-        """Read the ACID columns of a file but ``row``.
+        """Read the ACID columns of a file, without ``row``.
 
         Raises:
             FormatError: FAILED_READ_FILE.
@@ -83,7 +83,7 @@ class DriverEvents:
         return numbers
 
     def _wrong(self, index: int, columns: dict[str, _Numbers]) -> dict[str, _Flags]:
-        """Return which events have something wrong."""
+        """Return, for each key of ``WRONG``, which events are wrong."""
         file = self._checked.files[index].file
         low, high = file.lowest_write_id, file.highest_write_id
         original, deleted_by = columns["write_id"], columns["deleted_by"]
@@ -128,13 +128,13 @@ class DriverEvents:
         """Find row ids that occur more than once."""
         grouped = self._visible(indexes).group_by(_PLACED_KEY)
         counted = grouped.aggregate([([], "count_all"), (_FILE, "min"), (_FILE, "max")])
-        found: dict[tuple[int, int], list[RowId]] = {}
+        keys_of_files: dict[tuple[int, int], list[RowId]] = {}
         for row in counted.filter(pc.field("count_all") > 1).to_pylist():
             pair = row["file_min"], row["file_max"]
-            found.setdefault(pair, []).append(RowId(*(row[name] for name in _KEY)))
+            keys_of_files.setdefault(pair, []).append(RowId(*(row[name] for name in _KEY)))
         return [
             Common(one=one, other=other, first=min(keys), number=len(keys))
-            for (one, other), keys in found.items()
+            for (one, other), keys in keys_of_files.items()
         ]
 
     def without_rows(self, deletes: Sequence[int], inserts: Sequence[int]) -> list[WithoutRows]:
@@ -147,20 +147,20 @@ class DriverEvents:
             rows = self._visible(inserts).select(_PLACED_KEY)
             missing = missing.join(rows, keys=_PLACED_KEY, join_type="left anti")
         originals = self._checked.contents.originals
-        found: dict[int, list[RowId]] = {}
+        keys_of_files: dict[int, list[RowId]] = {}
         for row in missing.to_pylist():
             key = RowId(*(row[name] for name in _KEY))
             rows_there = originals.get((row[_PLACE], key.write_id, key.bucket), 0)
             if key.row_id >= rows_there:
-                found.setdefault(row[_FILE], []).append(key)
+                keys_of_files.setdefault(row[_FILE], []).append(key)
         return [
             WithoutRows(file=file, first=min(keys), number=len(keys))
-            for file, keys in found.items()
+            for file, keys in keys_of_files.items()
         ]
 
 
 def _compared(key: Sequence[_Numbers]) -> tuple[_Flags, _Flags]:
-    """Return which row ids are below the one before them, and which are the same."""
+    """Return which row ids are below the previous row id, and which are equal to it."""
     below = np.zeros(len(key[0]), np.bool_)
     same = np.ones(len(key[0]), np.bool_)
     same[:1] = False

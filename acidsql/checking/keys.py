@@ -1,4 +1,4 @@
-"""Row ids of all events of a table: their order, ranges and uniqueness."""
+"""Check of the row ids of all events of a table: order, ranges and uniqueness."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from acidsql.session.acid_session import AcidSession
 
 
 def look_into_keys(session: AcidSession, survey: Survey, contents: Contents) -> None:
-    """Read the row ids of all events, and find what is wrong with them.
+    """Read the row ids of all events, and find problems.
 
-    Few events are read by the driver, more by Spark.
+    The driver reads few events. Spark reads many events.
     """
     files = [read for read in contents.files if read.file.tail.rows]
     bases = [0] * len(survey.places)
@@ -29,10 +29,10 @@ def look_into_keys(session: AcidSession, survey: Survey, contents: Contents) -> 
         if seen.directory.kind is DirectoryKind.BASE:
             bases[seen.ordinal] = max(0, seen.directory.max_write_id)
     checked = Checked(session=session, survey=survey, contents=contents, files=files, bases=bases)
-    few = sum(read.file.tail.rows for read in files) <= limits().checked_events
-    reader: EventReader = DriverEvents(checked) if few else SparkEvents(checked)
-    found, _ = run_readable(checked, range(len(files)), reader.summaries)
-    summaries = {summary.box.file: summary for summary in found or ()}
+    is_small = sum(read.file.tail.rows for read in files) <= limits().checked_events
+    reader: EventReader = DriverEvents(checked) if is_small else SparkEvents(checked)
+    read_summaries, _ = run_readable(checked, range(len(files)), reader.summaries)
+    summaries = {summary.box.file: summary for summary in read_summaries or ()}
     for index, summary in summaries.items():
         for problem in _summary_problems(files[index], summary):
             checked.add(index, problem)
@@ -59,7 +59,7 @@ def _summary_problems(read: ReadFile, summary: Summary) -> Iterator[Problem]:
         "unsorted": "UNSORTED_DELETE_EVENTS" if file.is_delete else "UNSORTED_ROWS",
         "twice": "DUPLICATE_DELETE_EVENT" if file.is_delete else "DUPLICATE_ROW_ID",
     }
-    # Nothing else can be reported about a file with events of another kind.
+    # For a file with events of another kind, the other findings have no meaning.
     shown = {k: v for k, v in summary.wrong.items() if k == "operation"} or summary.wrong
     for wrong, (count, first) in shown.items():
         yield file.problem(names[wrong], WRONG[wrong].format(count=count), first)
@@ -75,7 +75,7 @@ def _wrong_keys(read: ReadFile, ends: Sequence[RowId]) -> Iterator[Problem]:
     try:
         indexed = [RowId(*key) for key in parse_key_index(value)]
     except FormatError:
-        return  # that was found from the tail
+        return  # the check of the tail has reported it
     if len(indexed) != len(ends):
         return
     for number, (key, expected) in enumerate(zip(indexed, ends, strict=True)):
@@ -92,13 +92,13 @@ def _is_sorted(summary: Summary) -> bool:
 def _check_unique(
     checked: Checked, reader: EventReader, summaries: Sequence[Summary], name: str
 ) -> None:
-    """Find events of different files, or of one that is not sorted, with the same row id."""
+    """Find events with the same row id in different files, or in one unsorted file."""
     wanted = {box.file for pair in meeting(s.box for s in summaries) for box in pair}
     wanted |= {summary.box.file for summary in summaries if not _is_sorted(summary)}
     if not wanted:
         return
-    found, _ = run_readable(checked, sorted(wanted), reader.common)
-    for common in found or ():
+    duplicates, _ = run_readable(checked, sorted(wanted), reader.common)
+    for common in duplicates or ():
         one, other = checked.files[common.one], checked.files[common.other]
         if common.one == common.other:
             detail = f"{common.number} row ids are in the file more than once"
@@ -114,13 +114,13 @@ def _check_unique(
 def _check_deleted_rows(
     checked: Checked, reader: EventReader, summaries: dict[int, Summary]
 ) -> None:
-    """Find delete events whose row is in no file, in places whose files can all be read.
+    """Find delete events for rows that no file contains, in places where all files are readable.
 
-    Events up to the write id of the base may be without their rows: the base has them applied.
+    Events up to the write id of the base need no rows, because the base has applied them.
     """
     boxes = {index: summary.box for index, summary in summaries.items()}
     inserts = [i for i in boxes if not checked.files[i].file.is_delete]
-    # What dense files prove needs no join.
+    # Events that dense files cover need no join.
     dense = [boxes[i] for i in inserts if boxes[i].is_dense and _is_sorted(summaries[i])]
     dense += [
         Box(place, -1, (write_id, write_id), (bucket, bucket), (0, rows - 1), rows)
@@ -144,14 +144,14 @@ def _check_deleted_rows(
     }
     touched = near & set(inserts)
 
-    found, _ = run_readable(
+    missing, _ = run_readable(
         checked,
         sorted({*deletes, *touched}),
-        lambda own: reader.without_rows(
-            [i for i in own if i not in touched], [i for i in own if i in touched]
+        lambda readable: reader.without_rows(
+            [i for i in readable if i not in touched], [i for i in readable if i in touched]
         ),
     )
-    for one in found or ():
+    for one in missing or ():
         detail = f"{one.number} events delete rows that are in no file"
         problem = checked.files[one.file].file.problem(
             "DELETE_EVENT_WITHOUT_ROW", detail, one.first

@@ -1,4 +1,4 @@
-"""Partitions in the metastore against the directories of a table."""
+"""Comparison of the partitions in the metastore with the directories of a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Level:
 
     Attributes:
         deeper: values and path of each directory of the next level.
-        problems: what is in no place where partitions are.
+        problems: files and directories that cannot belong to a partition.
     """
 
     deeper: tuple[tuple[tuple[str, ...], str], ...]
@@ -31,7 +31,7 @@ def level(column: str, places: Sequence[tuple[tuple[str, ...], Listing]]) -> Lev
 
     Args:
         column: name of the partition column.
-        places: values of the columns before it, with the listing of their directory.
+        places: values of the preceding columns, with the listing of their directory.
     """
     deeper: list[tuple[tuple[str, ...], str]] = []
     problems: list[Problem] = []
@@ -53,7 +53,7 @@ def level(column: str, places: Sequence[tuple[tuple[str, ...], Listing]]) -> Lev
 
 
 def shared_locations(table: Table, partitions: Sequence[Partition]) -> Iterator[Problem]:
-    """Find partitions that have the directory of another one: each row is in both."""
+    """Find partitions that share a directory, so that each row is in both partitions."""
     seen: dict[str, Partition] = {}
     for partition in partitions:
         first = seen.setdefault(partition.location, partition)

@@ -1,4 +1,4 @@
-"""Problems of the names of directories and files, found only from listings."""
+"""Problems with the names of directories and files, which listings show."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from acidsql.format.names import (
 from acidsql.format.selection import ACID_PREFIXES, AcidState
 from acidsql.storage.directory import Listing, child
 
-# Hive writes so many digits of a bucket id, or more.
+# Hive writes a bucket id with at least this many digits.
 _BUCKET_DIGITS = 5
 
 
 def strays(names: Iterable[str]) -> list[str]:
-    """Return the names that start like an ACID directory and are none.
+    """Return the names that start like an ACID directory but are not valid.
 
     >>> strays(["delta_1_1", "delta_x", "base_7", "part"])
     ['delta_x']
@@ -39,12 +39,12 @@ def strays(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownIds:
-    """Ids that the metastore has given, or knows of.
+    """Ids that the metastore has issued.
 
     Attributes:
         write_id: highest write id of the table.
         txn_id: highest transaction id.
-        given: write ids above ``write_id`` that were given to transactions since.
+        given: write ids above ``write_id`` that the metastore has issued since then.
         open_txns: open transactions.
     """
 
@@ -57,12 +57,12 @@ class KnownIds:
 def directory_problems(
     location: str, names: Sequence[str], known: KnownIds, *, insert_only: bool
 ) -> Iterator[Problem]:
-    """Find what is wrong with the names of the directories of a partition, each by itself.
+    """Find problems with the single names of the directories of a partition.
 
     Args:
-        location: of the partition, or of a table without partitions.
-        names: in that directory.
-        known: ids that were known after it was listed.
+        location: location of the partition, or of a table without partitions.
+        names: names in that directory.
+        known: ids that the metastore had issued after the listing.
         insert_only: whether the table is insert-only.
     """
     for name in strays(names):
@@ -110,8 +110,8 @@ def staging_problems(location: str, names: Iterable[str], known: KnownIds) -> It
     """Find the staging directories of transactions that are not open.
 
     Args:
-        location: of the table.
-        names: in that directory, listed before the open transactions were queried.
+        location: location of the table.
+        names: names in that directory, listed before the open transactions were queried.
         known: ids of the metastore.
     """
     for name in names:
@@ -127,11 +127,11 @@ def staging_problems(location: str, names: Iterable[str], known: KnownIds) -> It
 
 
 def state_problems(location: str, names: Sequence[str], state: AcidState) -> Iterator[Problem]:
-    """Find which directories of a partition do not fit together.
+    """Find directories of a partition that contradict each other.
 
     Args:
-        location: of the partition.
-        names: in that directory.
+        location: location of the partition.
+        names: names in that directory.
         state: directories that a snapshot reads.
     """
     for name in state.aborted:
@@ -169,7 +169,7 @@ def _range(directory: AcidDirectory) -> tuple[object, ...]:
 
 
 def _compacted_twice(location: str, state: AcidState, names: Sequence[str]) -> Iterator[Problem]:
-    """Find compactions of a range that was compacted again, and which are seen both."""
+    """Find compactions of the same range that are both visible."""
     read = {_range(d): d for d in state.deltas if d.visibility_txn_id}
     hidden = set(state.obsolete)
     for older in filter(None, map(parse_directory, names)):
@@ -183,12 +183,12 @@ def _compacted_twice(location: str, state: AcidState, names: Sequence[str]) -> I
 
 
 def _overlapping(location: str, deltas: Sequence[AcidDirectory]) -> Iterator[Problem]:
-    """Find deltas of one kind whose ranges of write ids have a part in common."""
+    """Find deltas of one kind with partly overlapping ranges of write ids."""
     for kind in (DirectoryKind.DELTA, DirectoryKind.DELETE_DELTA):
-        own = sorted(
+        in_order = sorted(
             (d for d in deltas if d.kind is kind), key=lambda d: (d.min_write_id, d.max_write_id)
         )
-        for one, other in pairwise(own):
+        for one, other in pairwise(in_order):
             if one.min_write_id < other.min_write_id <= one.max_write_id < other.max_write_id:
                 yield Problem(
                     name="OVERLAPPING_WRITE_IDS",
@@ -199,7 +199,7 @@ def _overlapping(location: str, deltas: Sequence[AcidDirectory]) -> Iterator[Pro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRules:
-    """Rules of a table about the files of its directories.
+    """Rules of a table for the files in its directories.
 
     Attributes:
         buckets: number of buckets of the table; 0 if it is not bucketed.
@@ -213,13 +213,13 @@ class FileRules:
 def file_problems(
     directory: AcidDirectory, listing: Listing, rules: FileRules, *, is_raw: bool
 ) -> Iterator[Problem]:
-    """Find what is wrong with the names of the files of an ACID directory that is read.
+    """Find problems with the names of the files in a selected ACID directory.
 
     Args:
-        directory: its name.
-        listing: of the directory.
-        rules: of the table.
-        is_raw: whether its files have no row ids, as those of LOAD DATA.
+        directory: the parsed name of the directory.
+        listing: listing of the directory.
+        rules: rules of the table.
+        is_raw: whether the files have no row ids, like files of LOAD DATA.
     """
     if rules.insert_only:
         return
@@ -243,12 +243,12 @@ def file_problems(
                 path=child(listing.path, name),
                 detail="it is not named like a bucket file, and is not read",
             )
-    for bucket_id, own in ids.items():
-        if len(own) > 1:
+    for bucket_id, names in ids.items():
+        if len(names) > 1:
             yield Problem(
                 name="DUPLICATE_BUCKET_FILE",
-                path=child(listing.path, own[1]),
-                detail=f"{' and '.join(own)} are files of one bucket",
+                path=child(listing.path, names[1]),
+                detail=f"{' and '.join(names)} are files of one bucket",
                 bucket=bucket_id,
             )
     if ids and VERSION_FILE not in listing.names and not directory.visibility_txn_id:
@@ -257,14 +257,15 @@ def file_problems(
 
 
 def is_side_file(listing: Listing, name: str) -> bool:
-    """Return whether a file notes the complete length of a bucket file."""
+    """Return whether a file contains the length of the complete part of a bucket file."""
     stem = name.removesuffix(SIDE_FILE_SUFFIX)
     return stem != name and name in listing.files and parse_bucket_file(stem) is not None
 
 
 def may_have_side_files(directory: AcidDirectory) -> bool:
-    """Return whether a streaming client may have a file open in a directory (Hive:
-    ``ParsedDeltaLight.mayContainSideFile``).
+    """Return whether a streaming client may have an open file in a directory.
+
+    Hive: ``ParsedDeltaLight.mayContainSideFile``.
     """
     several = directory.min_write_id != directory.max_write_id
     return several and directory.kind is DirectoryKind.DELTA and not directory.visibility_txn_id
@@ -285,12 +286,12 @@ def _not_original(path: str) -> Problem:
 
 
 def bucket_problems(place: str, name: str, bucket_id: int, buckets: int) -> Iterator[Problem]:
-    """Find what is wrong with the bucket id in the name of a bucket file or an original file.
+    """Find problems with the bucket id in the name of a bucket file or an original file.
 
     Args:
-        place: path of its directory.
-        name: of the file.
-        bucket_id: in the name.
+        place: path of the directory of the file.
+        name: name of the file.
+        bucket_id: bucket id in the name.
         buckets: number of buckets of the table, or 0.
     """
     path = child(place, name)
@@ -309,7 +310,7 @@ def bucket_problems(place: str, name: str, bucket_id: int, buckets: int) -> Iter
 def _empty_problems(
     directory: AcidDirectory, listing: Listing, name: str, bucket_id: int
 ) -> Iterator[Problem]:
-    """Find files without a byte whose writer closes no empty files (``check_is_complete``)."""
+    """Find empty files of writers that never write empty files (``check_is_complete``)."""
     if listing.files[name].size:
         return
     several = directory.min_write_id != directory.max_write_id or directory.visibility_txn_id
@@ -324,12 +325,12 @@ def _empty_problems(
 
 
 def original_problems(location: str, paths: Sequence[str], rules: FileRules) -> Iterator[Problem]:
-    """Find what is wrong with the names of files without row ids that are read.
+    """Find problems with the names of selected files without row ids.
 
     Args:
-        location: of the partition.
-        paths: relative to it.
-        rules: of the table.
+        location: location of the partition.
+        paths: paths of the files, relative to the location.
+        rules: rules of the table.
     """
     for path in paths:
         above, _, name = child(location, path).rpartition("/")
@@ -348,9 +349,10 @@ def original_problems(location: str, paths: Sequence[str], rules: FileRules) -> 
 def forgotten_problems(
     listing: Listing, state: AcidState, *, insert_only: bool
 ) -> Iterator[Problem]:
-    """Find files beside a base that are not named like files from before the conversion to ACID.
+    """Find files next to a base without a name of a file from before the conversion to ACID.
 
-    With a base no reader looks at them; without one they are ``original_problems``.
+    If the partition has a base, no reader reads these files. Otherwise ``original_problems``
+    reports them.
     """
     if state.base is None:
         return
@@ -365,6 +367,6 @@ def forgotten_problems(
 
 
 def has_metadata(listing: Listing, directory: AcidDirectory) -> bool:
-    """Return whether a directory is a base whose ``_metadata_acid`` says what it is."""
+    """Return whether a directory is a base with a ``_metadata_acid`` that describes it."""
     is_base = directory.kind is DirectoryKind.BASE
     return is_base and not directory.visibility_txn_id and METADATA_FILE in listing.names

@@ -1,4 +1,4 @@
-"""Problems that a check of a table finds: their names, severities and remedies."""
+"""Problems that a check of a table can find, with their severities and remedies."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 
 class Severity(StrEnum):
-    """Severity of a problem, the worst first.
+    """Severity of a problem, in descending order.
 
-    ERROR: rows are wrong, missing or unreadable, here or in Hive. WARNING: everything is read as it
-    should be, but another engine, another release or a later statement may not. INFO: something is
-    left over and costs space or time only.
+    ERROR: rows are wrong, missing or unreadable in acidsql or in Hive. WARNING: acidsql reads all
+    rows correctly, but another engine, another release or a later statement may not. INFO: leftover
+    files only cost space or time.
     """
 
     ERROR = "error"
@@ -38,9 +38,9 @@ class Kind:
     """Kind of a problem.
 
     Attributes:
-        severity: how bad it is.
-        remedy: a sentence that says what to do.
-        repair: what ``CHECK TABLE … REPAIR`` does about it; None if it does nothing.
+        severity: severity of the problem.
+        remedy: a sentence with the remedy.
+        repair: action of ``CHECK TABLE … REPAIR``; None if it does not repair the problem.
     """
 
     severity: Severity
@@ -50,15 +50,15 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Problem that was found.
+    """Problem that a check found.
 
     Attributes:
         name: key of ``KINDS``.
         path: qualified path of the file or directory.
-        detail: what was found there.
+        detail: description of the problem.
         partition: name of the partition, ``p=1/q=2``; None for the table.
-        bucket: bucket id in the name of the file, where there is one.
-        row_id: of the first row concerned, where it is known.
+        bucket: bucket id in the name of the file, if any.
+        row_id: row id of the first affected row, if known.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Problem:
 
 
 def by_severity(problem: Problem) -> tuple[int, str, str, str, str]:
-    """Return the key by which problems are sorted: the worst first, then by place."""
+    """Return the sort key of a problem: by descending severity, then by place."""
     rank = list(Severity).index(problem.kind.severity)
     return rank, problem.partition or "", problem.path, problem.name, problem.detail
 

@@ -1,4 +1,4 @@
-"""Reading of the events of a table's files, whatever is wrong with some of them."""
+"""Reading of the events of a table's files, even if some files are damaged."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """Files whose events are checked together; a file is known by its index.
+    """Files to check together; their index identifies them.
 
     Attributes:
         session: the session.
-        survey: to which problems are added.
-        contents: of the files.
-        files: those with events.
-        bases: write id of the base of each place, 0 without one.
+        survey: survey that collects the problems.
+        contents: contents of the table's files.
+        files: files with events.
+        bases: write id of the base of each place, 0 without a base.
     """
 
     session: AcidSession
@@ -53,12 +53,11 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Events of a file, all together.
+    """Summary of the events of a file.
 
     Attributes:
-        box: ranges of their row ids, and their number.
-        wrong: number of events with something wrong, and the first one's row id, by a key of
-            ``WRONG``.
+        box: ranges of the row ids, and the number of events.
+        wrong: for each key of ``WRONG``, the number of wrong events and the row id of the first.
         ends: row id of the last event of each stripe, if the file has a key index.
     """
 
@@ -67,7 +66,7 @@ class Summary:
     ends: tuple[RowId, ...]
 
 
-# What may be wrong with events, in words.
+# Possible errors of events, with their descriptions.
 WRONG = {
     "operation": "{count} events are of another operation",
     "write_id": "the write ids of {count} events are not those of the directory",
@@ -80,13 +79,13 @@ WRONG = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Common:
-    """Row ids that two files have in common, or one file more than once.
+    """Row ids that two files share, or that one file contains more than once.
 
     Attributes:
         one: index of a file.
-        other: index of the other file, or the same.
+        other: index of the other file, or of the same file.
         first: lowest of the row ids.
-        number: of row ids.
+        number: number of row ids.
     """
 
     one: int
@@ -97,12 +96,12 @@ class Common:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithoutRows:
-    """Delete events of a file whose rows are in no file.
+    """Delete events of a file for rows that no file contains.
 
     Attributes:
-        file: index of the file.
+        file: index of the file with the delete events.
         first: lowest row id.
-        number: of events.
+        number: number of events.
     """
 
     file: int
@@ -111,30 +110,30 @@ class WithoutRows:
 
 
 class EventReader(Protocol):
-    """Reader of the events of files, by the driver or by Spark."""
+    """Reader of the events of files, in the driver or with Spark."""
 
     def summaries(self, indexes: Sequence[int]) -> list[Summary]:
-        """Summarise the events of each of some files."""
+        """Summarise the events of each file."""
 
     def common(self, indexes: Sequence[int]) -> list[Common]:
-        """Find the row ids that occur more than once among the visible events of some files."""
+        """Find the row ids that occur more than once among the visible events of the files."""
 
     def without_rows(self, deletes: Sequence[int], inserts: Sequence[int]) -> list[WithoutRows]:
-        """Find the visible delete events above the base whose rows are in no file.
+        """Find visible delete events above the base for rows that no file contains.
 
         Args:
             deletes: files of delete events.
-            inserts: files that may have the rows, beside those without row ids.
+            inserts: files that may contain the rows, in addition to the files without row ids.
         """
 
 
 def run_readable(
     checked: Checked, indexes: Iterable[int], job: Callable[[Sequence[int]], T]
 ) -> tuple[T | None, list[int]]:
-    """Run a job over files; report those that cannot be read, and run it over the others.
+    """Run a job over files. Report unreadable files, and run the job over the others.
 
     Returns:
-        The result of the job, None without files; and the files that could be read.
+        The result of the job, None without files; and the readable files.
     """
     left = list(indexes)
     while left:
@@ -147,7 +146,7 @@ def run_readable(
                 raise
             for index, detail in damaged.items():
                 file = checked.files[index].file
-                # Hadoop reads no file that does not match its checksums, which was found before.
+                # Hadoop also fails on a checksum mismatch, which was reported before.
                 if not checked.survey.has("CHECKSUM_MISMATCH", file.path):
                     checked.add(index, file.problem("FAILED_READ_FILE", detail))
                 checked.contents.incomplete.add(checked.files[index].ordinal)
@@ -161,9 +160,10 @@ def _damaged(
     error: Exception,
     job: Callable[[Sequence[int]], object],
 ) -> dict[int, str]:
-    """Return which files a job failed on, with the message.
+    """Return the files that made a job fail, with the message.
 
-    Spark names the file in most failures. Otherwise each half of the files is tried.
+    Most error messages of Spark contain the file. Otherwise the job runs over each half of the
+    files, recursively.
     """
     message = str(error)
     detail = message.strip().splitlines()[0][:500] if message.strip() else type(error).__name__
@@ -173,11 +173,11 @@ def _damaged(
     if "cancel" in message.lower():
         return {}
     half = len(indexes) // 2
-    found: dict[int, str] = {}
+    damaged: dict[int, str] = {}
     for part in (indexes[:half], indexes[half:]):
         try:
             with bridge.job_errors():
                 job(part)
         except (PySparkException, WriteJobError, FormatError) as one:
-            found |= _damaged(checked, part, one, job)
-    return found
+            damaged |= _damaged(checked, part, one, job)
+    return damaged

@@ -1,7 +1,7 @@
-"""Events of many rows, read by Spark.
+"""Reading of events with Spark, for many rows.
 
-Whatever columns a table has, its ACID files have the same six. Five of them are read, so one job
-reads all files.
+All ACID files have the same six top-level columns, which do not depend on the table's columns. One
+job reads five of the six columns from all files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from acidsql.storage.relation import event_file, metadata_columns
 
 _DELETED_BY = "currentTransaction"
 _BUCKET_MASK = 0xFFF
-# Columns: index of the file, position of the row in it, ordinal of the place, number of the row.
+# Names of columns: index of the file, position of the row in the file (block and row), ordinal of
+# the place, number of the row.
 _FILE, _BLOCK, _ROW, _PLACE, _NUMBER = "__file", "__block", "__row", "__place", "__number"
 
 
@@ -40,7 +41,7 @@ class SparkEvents:
         self._checked = checked
 
     def _scan(self, indexes: Sequence[int]) -> DataFrame:
-        """Build the scan of some files: the ACID columns, and the index of the file."""
+        """Build the scan of some files, with the ACID columns and the index of the file."""
         session, files = self._checked.session, self._checked.files
         table = replace(self._checked.survey.table, columns=(), partition_columns=())
         read = [event_file(files[i].listing, files[i].name, i) for i in indexes]
@@ -58,9 +59,7 @@ class SparkEvents:
         ).frame()
 
     def _visible(self, indexes: Sequence[int]) -> DataFrame:
-        """Build the scan without the events of write ids that the snapshot does not see, with the
-        ordinal of the place.
-        """
+        """Build the scan of the events that the snapshot sees, with the ordinal of the place."""
         write_ids = self._checked.survey.write_ids
         hidden = [*write_ids.open, *write_ids.aborted]
         seen = F.col(_DELETED_BY) <= write_ids.high_water_mark
@@ -74,12 +73,12 @@ class SparkEvents:
         return self._of_file(of_files, BooleanType())
 
     def _of_file(self, values: Sequence[object], data_type: Any) -> Column:
-        """Build a column with a value for each file: an element of a constant array."""
+        """Build a column with one value per file, as an element of a constant array."""
         constant = F.from_json(F.lit(json.dumps(values)), ArrayType(data_type))
         return F.get(constant, F.col(_FILE))
 
     def summaries(self, indexes: Sequence[int]) -> list[Summary]:
-        """Summarise the events of each file; the files are sorted, not the whole."""
+        """Summarise the events of each file; each file is sorted separately."""
         files = self._checked.files
         lows = [f.file.lowest_write_id for f in files]
         of = self._of_file
@@ -141,7 +140,7 @@ class SparkEvents:
         )
 
     def common(self, indexes: Sequence[int]) -> list[Common]:
-        """Find row ids that occur more than once, by a shuffle of all of them."""
+        """Find row ids that occur more than once, with a shuffle of all row ids."""
         groups = (
             self._visible(indexes)
             .groupBy(_PLACE, *KEYS)
@@ -153,21 +152,21 @@ class SparkEvents:
             )
             .where("count > 1")
         )
-        # The groups are aggregates too: spark.sql.retainGroupColumns may leave them out.
-        found = groups.groupBy("one", "other").agg(
+        # Aggregate the group columns too: spark.sql.retainGroupColumns may omit them.
+        pairs = groups.groupBy("one", "other").agg(
             F.min("one").alias("first_file"),
             F.max("other").alias("last_file"),
             F.min("key").alias("first"),
             F.count("*").alias("number"),
         )
-        rows = found.select("first_file", "last_file", "first", "number").collect()
+        rows = pairs.select("first_file", "last_file", "first", "number").collect()
         return [
             Common(one=one, other=other, first=RowId(*first), number=number)
             for one, other, first, number in rows
         ]
 
     def without_rows(self, deletes: Sequence[int], inserts: Sequence[int]) -> list[WithoutRows]:
-        """Find delete events without rows, by joins that have the delete events on one side."""
+        """Find delete events without rows, with joins of the delete events and the rows."""
         checked = self._checked
         base = self._of_file([checked.base(i) for i in range(len(checked.files))], LongType())
         events = self._visible(deletes).where(F.col(_DELETED_BY) > base)
@@ -184,21 +183,21 @@ class SparkEvents:
         ]
 
     def _missing(self, events: DataFrame, number: int, inserts: Sequence[int]) -> DataFrame:
-        """Build the delete events whose row is in no file.
+        """Build the scan of the delete events for rows that no file contains.
 
         Args:
             events: delete events.
-            number: upper bound of their number.
-            inserts: files that may have the rows.
+            number: upper bound for the number of delete events.
+            inserts: files that may contain the rows.
         """
         places = [_PLACE, *KEYS]
-        few = number * len(places) <= limits().broadcast_numbers
-        hint = "broadcast" if few else "merge"
+        is_broadcast = number * len(places) <= limits().broadcast_numbers
+        hint = "broadcast" if is_broadcast else "merge"
         if inserts:
-            # The rows are many: those that are not deleted are dropped before anything is joined.
+            # There are many rows: a semi-join first removes the rows that were not deleted.
             keys = events.select(*places).distinct()
-            found = self._visible(inserts).join(keys.hint(hint), places, "left_semi")
-            events = events.join(found.select(*places).hint(hint), places, "left_anti")
+            deleted_rows = self._visible(inserts).join(keys.hint(hint), places, "left_semi")
+            events = events.join(deleted_rows.select(*places).hint(hint), places, "left_anti")
         originals = self._checked.contents.originals
         if not originals:
             return events
@@ -220,7 +219,7 @@ def _row_id(event: Row) -> RowId:
 
 
 def _stripe_ends(read: ReadFile) -> list[int]:
-    """Return the number of the last row of each stripe, from 1, if the file has a key index."""
+    """Return the 1-based number of the last row of each stripe, if the file has a key index."""
     if KEY_INDEX not in read.file.tail.metadata:
         return []
     return list(accumulate(stripe.rows for stripe in read.file.tail.stripes))

@@ -1,6 +1,6 @@
 """Basic statistics of a table in the metastore (Hive: ``StatsSetupConst``).
 
-Hive answers ``count(*)`` from the number of rows if the statistics are said to be accurate.
+Hive answers ``count(*)`` from the row count if the properties mark the statistics as accurate.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from acidsql.metastore.table_statistics import Statistics
 
 ACCURATE = "COLUMN_STATS_ACCURATE"
 ROWS = "numRows"
-# All that a writer who does not count has to take out.
+# Properties that a writer must remove if it does not count rows.
 NAMES = frozenset({ACCURATE, ROWS, "numFiles", "numFilesErasureCoded", "rawDataSize", "totalSize"})
 
 
 def is_accurate(properties: Mapping[str, str]) -> bool:
-    """Return whether the basic statistics are said to be those of the files.
+    """Return whether the properties mark the basic statistics as accurate.
 
     >>> is_accurate({"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}'})
     True
     """
     try:
-        said = json.loads(properties.get(ACCURATE, "{}"))
+        accurate = json.loads(properties.get(ACCURATE, "{}"))
     except ValueError:
         return False
-    return isinstance(said, dict) and str(said.get("BASIC_STATS", "")).lower() == "true"
+    return isinstance(accurate, dict) and str(accurate.get("BASIC_STATS", "")).lower() == "true"
 
 
 def statistics_problems(
     path: str, properties: Mapping[str, str], rows: int | None
 ) -> Iterator[Problem]:
-    """Find a number of rows in the metastore that is not that of the files.
+    """Find a row count in the metastore that differs from the files.
 
     Args:
-        path: of the table or partition.
-        properties: of the table or partition.
-        rows: number of its rows according to the files; None if these do not contain it.
+        path: path of the table or partition.
+        properties: properties of the table or partition.
+        rows: number of rows in the files; None if the files do not contain this number.
     """
     recorded = properties.get(ROWS)
     if recorded is not None and is_accurate(properties):
@@ -49,12 +49,12 @@ def statistics_problems(
 def analyzed_problems(
     path: str, analyzed: Statistics | None, seen: ValidWriteIdList, rows: int | None
 ) -> Iterator[Problem]:
-    """Find a number of rows by ANALYZE TABLE that is not that of the files.
+    """Find a row count of ANALYZE TABLE that differs from the files.
 
     Args:
-        path: of the table.
-        analyzed: statistics of the metastore; None if there are none.
-        seen: write ids whose rows were counted; statistics of later ones are not compared.
+        path: path of the table.
+        analyzed: statistics of the metastore; None if the table has none.
+        seen: write ids of the counted rows; statistics of a later write id are not compared.
         rows: as in ``statistics_problems``.
     """
     if analyzed is None or analyzed.rows is None or not analyzed.is_current:

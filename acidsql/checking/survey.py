@@ -1,4 +1,4 @@
-"""Survey of a table: its directories are listed and the tails of its files read, each once."""
+"""Survey of a table: lists each directory and finds problems with the names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DATA_FORMATS = ("compacted", "truncated", "dropped")
 
 
 class Place(NamedTuple):
-    """Partition, or a table without partitions, which has no name and no values."""
+    """Partition to check; a table without partitions is one place without name and values."""
 
     partition: Partition
     name: str | None
@@ -44,9 +44,9 @@ class SeenDirectory:
 
     Attributes:
         ordinal: index of its place in the survey.
-        directory: its name.
-        listing: of its files.
-        is_raw: whether its files have no row ids; None if that is unknown.
+        directory: the parsed name.
+        listing: listing of its files.
+        is_raw: whether its files have no row ids; None if this is unknown.
     """
 
     ordinal: int
@@ -57,19 +57,19 @@ class SeenDirectory:
 
 @dataclass(slots=True, kw_only=True)
 class Survey:
-    """Directories and files of a table, and what is wrong with their names.
+    """Directories and files of a table, and the problems of the table.
 
     Attributes:
-        table: its definition.
-        places: partitions that are checked.
-        txns: transactions that are visible.
-        write_ids: write ids that are visible.
-        listings: of the statement.
+        table: definition of the table.
+        places: partitions to check.
+        txns: visible transactions.
+        write_ids: visible write ids.
+        listings: listings of the statement.
         known: ids of the metastore.
-        states: directories that the snapshot reads in each place; None where that fails.
-        directories: those that were selected.
-        originals: of each place, the listings and names of its original files.
-        problems: found so far.
+        states: for each place, the directories that the snapshot reads; None if this fails.
+        directories: the selected directories.
+        originals: for each place, the listings and names of its original files.
+        problems: problems found so far.
     """
 
     table: Table
@@ -89,8 +89,8 @@ class Survey:
         self.problems += (replace(problem, partition=name) for problem in problems)
 
     def has(self, problem: str, path: str) -> bool:
-        """Return whether a file or directory has a problem of some name."""
-        return any((found.name, found.path) == (problem, path) for found in self.problems)
+        """Return whether a file or directory has a problem with this name."""
+        return any((each.name, each.path) == (problem, path) for each in self.problems)
 
 
 def take_survey(
@@ -101,14 +101,14 @@ def take_survey(
     partitions: Sequence[Partition] | None,
     known_write_id: int | None = None,
 ) -> Survey:
-    """List a table and find what is wrong with its names.
+    """List a table and find problems with its names.
 
     Args:
-        txns: transactions that are visible.
-        listings: of the statement.
-        partitions: those that are checked; None for a table without partitions.
-        known_write_id: highest write id that the metastore gave, if that was asked before a
-            statement raised it; None asks now.
+        txns: visible transactions.
+        listings: listings of the statement.
+        partitions: partitions to check; None for a table without partitions.
+        known_write_id: highest write id that the metastore had issued before the statement received
+            its own; None queries the metastore.
     """
     places = [Place(Partition(values=(), location=table.location), None)]
     if partitions is not None:
@@ -119,18 +119,18 @@ def take_survey(
         )
     listings.fetch([table.location, *(place.partition.location for place in places)])
     names = [_names(session, listings, place.partition.location) for place in places]
-    # Asked after the listing: what is above these ids was not written by a later statement.
+    # Query the ids after the listing, so that no later statement wrote a directory above them.
     known = _known_ids(session, table, known_write_id)
     seen = session.metastore.valid_write_ids(table.database, table.name, txns)
     if not session.metastore.capabilities.is_id_authority:
-        every_name = [name for own in names for name in own]
+        every_name = [name for names_of_place in names for name in names_of_place]
         seen, txns = with_unknown_ids(seen, txns, every_name, known)
     survey = Survey(
         table=table, places=places, txns=txns, write_ids=seen, listings=listings, known=known
     )
     formats = _base_formats(session, survey, names)
-    for ordinal, own in enumerate(names):
-        survey.states.append(_state(session, survey, ordinal, own, formats))
+    for ordinal, names_of_place in enumerate(names):
+        survey.states.append(_state(session, survey, ordinal, names_of_place, formats))
         survey.originals.append(_originals(survey, ordinal))
     _look_into_directories(session, survey)
     return survey
@@ -157,10 +157,10 @@ def _known_ids(session: AcidSession, table: Table, write_id: int | None) -> Know
 def with_unknown_ids(
     write_ids: ValidWriteIdList, txns: ValidTxnList, names: Sequence[str], known: KnownIds
 ) -> tuple[ValidWriteIdList, ValidTxnList]:
-    """Add the ids that the metastore does not know, as the next statement will.
+    """Add the ids that the metastore does not know, like the next statement does.
 
-    They count as committed (``keep_write_ids_ahead``); those that were given to others since the
-    snapshot stay invisible.
+    These ids count as committed (``keep_write_ids_ahead``). Ids that other transactions received
+    after the snapshot stay invisible.
     """
     highest = max_write_id(names)
     if highest > max(known.write_id, write_ids.high_water_mark):
@@ -178,15 +178,15 @@ def with_unknown_ids(
 def _base_formats(
     session: AcidSession, survey: Survey, names: Sequence[Sequence[str]]
 ) -> Mapping[int, Mapping[str, str]]:
-    """Read ``dataFormat`` of the bases that were not written by Hive 4's compactor.
+    """Read ``dataFormat`` of the bases that Hive 4's compactor did not write.
 
     Returns:
-        It, by the ordinal of the place and the name of the base.
+        The formats, by the ordinal of the place and the name of the base.
     """
     bases = [
         (ordinal, directory, child(survey.places[ordinal].partition.location, directory.name))
-        for ordinal, own in enumerate(names)
-        for directory in filter(None, map(parse_directory, own))
+        for ordinal, names_of_place in enumerate(names)
+        for directory in filter(None, map(parse_directory, names_of_place))
         if directory.kind is DirectoryKind.BASE and not directory.visibility_txn_id
     ]
     survey.listings.fetch([path for _, _, path in bases])
@@ -199,16 +199,18 @@ def _base_formats(
         try:
             return str(json.loads(session.files.read(child(path, METADATA_FILE)))["dataFormat"])
         except (ValueError, KeyError, TypeError):
-            # Without files it is a TRUNCATE that was cut off, which no reader sees.
+            # A base without files is an incomplete TRUNCATE, which no reader sees.
             is_seen = survey.write_ids.is_valid(directory.max_write_id)
             return "" if is_seen or len(listing.names) > 1 else None
 
     formats: dict[int, dict[str, str]] = defaultdict(dict)
-    for (ordinal, directory, path), found in zip(bases, in_parallel(read, bases), strict=True):
-        if found in _DATA_FORMATS:
-            formats[ordinal][directory.name] = str(found)
-        elif found is not None:
-            detail = f"{METADATA_FILE} is damaged, or has the unknown data format {found!r}"
+    for (ordinal, directory, path), data_format in zip(
+        bases, in_parallel(read, bases), strict=True
+    ):
+        if data_format in _DATA_FORMATS:
+            formats[ordinal][directory.name] = str(data_format)
+        elif data_format is not None:
+            detail = f"{METADATA_FILE} is damaged, or has the unknown data format {data_format!r}"
             problem = Problem(name="INVALID_BASE_METADATA", path=path, detail=detail)
             survey.add(ordinal, [problem])
     return formats
@@ -221,7 +223,7 @@ def _state(
     names: Sequence[str],
     formats: Mapping[int, Mapping[str, str]],
 ) -> AcidState | None:
-    """Select the directories of a place, after leaving out names that no reader takes."""
+    """Select the directories of a place, without the names that no reader accepts."""
     place = survey.places[ordinal]
     location = place.partition.location
     listing = survey.listings.get(location)
@@ -229,14 +231,14 @@ def _state(
         survey.add(ordinal, _missing(session, survey.table, place))
         return None
     insert_only = survey.table.insert_only
-    found = of_names.directory_problems(location, names, survey.known, insert_only=insert_only)
-    survey.add(ordinal, found)
+    problems = of_names.directory_problems(location, names, survey.known, insert_only=insert_only)
+    survey.add(ordinal, problems)
     stray = frozenset(of_names.strays(names))
     clean = [name for name in names if name not in stray]
     try:
         state = select(clean, survey.write_ids, survey.txns, formats.get(ordinal))
     except AcidAnalysisError:
-        # No base is left that the snapshot sees. If the metastore does not know one, that is why.
+        # The snapshot sees no base. An id above the metastore's ids explains this.
         if any(p.name.endswith("_ABOVE_METASTORE") for p in survey.problems):
             return None
         raise
@@ -249,7 +251,7 @@ def _state(
 
 
 def _missing(session: AcidSession, table: Table, place: Place) -> Iterator[Problem]:
-    """Find a directory that is gone; that of a partition which was dropped meanwhile is not."""
+    """Report a missing directory, unless its partition was dropped in the meantime."""
     values = place.partition.values
     if values and not session.metastore.partitions(table.database, table.name, [values]):
         return
@@ -265,18 +267,18 @@ def _rules(table: Table) -> of_names.FileRules:
 
 
 def _originals(survey: Survey, ordinal: int) -> list[tuple[Listing, str]]:
-    """Return listing and name of each original file of a place, in the order of their paths."""
+    """Return the listing and the name of each original file of a place, in path order."""
     state = survey.states[ordinal]
     location = survey.places[ordinal].partition.location
-    found = []
+    originals = []
     for path in state.originals if state else ():
         place, _, name = child(location, path).rpartition("/")
-        found.append((survey.listings.get(place), name))
-    return found
+        originals.append((survey.listings.get(place), name))
+    return originals
 
 
 def _look_into_directories(session: AcidSession, survey: Survey) -> None:
-    """List the selected directories, and find what is wrong with the names of their files."""
+    """List the selected directories, and find problems with the names of their files."""
     selected = [
         (ordinal, d, child(survey.places[ordinal].partition.location, d.name))
         for ordinal, state in enumerate(survey.states)
@@ -288,16 +290,16 @@ def _look_into_directories(session: AcidSession, survey: Survey) -> None:
     def raw(one: tuple[int, AcidDirectory, str]) -> bool | None:
         try:
             return not insert_only and is_raw(session, survey.listings.get(one[2]), one[1])
-        except FormatError:  # its first file cannot be read, and is a problem of its own
+        except FormatError:  # its first file cannot be read, which is a separate problem
             return None
 
-    found_raw = in_parallel(raw, selected)
-    for (ordinal, directory, path), raw_one in zip(selected, found_raw, strict=True):
+    raw_flags = in_parallel(raw, selected)
+    for (ordinal, directory, path), raw_flag in zip(selected, raw_flags, strict=True):
         listing = survey.listings.get(path)
-        found = of_names.file_problems(
-            directory, listing, _rules(survey.table), is_raw=bool(raw_one)
+        problems = of_names.file_problems(
+            directory, listing, _rules(survey.table), is_raw=bool(raw_flag)
         )
-        survey.add(ordinal, found)
+        survey.add(ordinal, problems)
         survey.directories.append(
-            SeenDirectory(ordinal=ordinal, directory=directory, listing=listing, is_raw=raw_one)
+            SeenDirectory(ordinal=ordinal, directory=directory, listing=listing, is_raw=raw_flag)
         )

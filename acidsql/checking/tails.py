@@ -1,4 +1,4 @@
-"""Problems of ORC files, found only from their tails."""
+"""Problems of ORC files that their tails show."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ OPERATION, ORIGINAL_WRITE_ID, BUCKET, ROW_ID, CURRENT_WRITE_ID = 1, 2, 3, 4, 5
 _ROW_KEY = (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)
 _HEADER = len(b"ORC")
 _NESTED = frozenset({"list", "map", "struct", "union"})
-# What ORC converts into any other primitive type, as Hive and Spark do after ALTER TABLE.
+# ORC converts binary only to and from these types, and so do Hive and Spark after ALTER TABLE.
 _BYTES = frozenset({"binary", "string", "varchar", "char"})
 _KINDS_OF_TYPES: Mapping[str, str] = {"array": "list", "map": "map", "struct": "struct"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidFile:
-    """Bucket file of a directory that is read.
+    """Bucket file in a directory that the snapshot reads.
 
     Attributes:
-        path: qualified.
-        directory: that it lies in.
-        bucket_id: in its name.
-        tail: of the file.
+        path: qualified path.
+        directory: directory that contains the file.
+        bucket_id: bucket id in the name of the file.
+        tail: tail of the file.
     """
 
     path: str
@@ -46,17 +46,17 @@ class AcidFile:
 
     @property
     def is_delete(self) -> bool:
-        """Whether it should hold delete events."""
+        """Whether the file should contain delete events."""
         return self.directory.kind is DirectoryKind.DELETE_DELTA
 
     @property
     def highest_write_id(self) -> int:
-        """Highest write id that its events may have; 0 for a base of only original files."""
+        """Highest write id that its events can have; 0 for a base of only original files."""
         return max(self.directory.max_write_id, 0)
 
     @property
     def lowest_write_id(self) -> int:
-        """Lowest write id that the transactions of its events may have."""
+        """Lowest write id that the transactions of its events can have."""
         is_base = self.directory.kind is DirectoryKind.BASE
         return 0 if is_base else self.directory.min_write_id
 
@@ -68,7 +68,7 @@ class AcidFile:
 
 
 def stripe_problems(path: str, tail: OrcTail) -> Iterator[Problem]:
-    """Find stripes that lie elsewhere than the tail says, because bytes before it are missing."""
+    """Find stripes that are not at the offset in the tail, because earlier bytes are missing."""
     end = _HEADER
     for number, stripe in enumerate(tail.stripes):
         length = stripe.index_length + stripe.data_length + stripe.footer_length
@@ -87,7 +87,7 @@ def stripe_problems(path: str, tail: OrcTail) -> Iterator[Problem]:
 
 
 def file_problems(file: AcidFile) -> Iterator[Problem]:
-    """Find what is wrong with the events and the metadata of an ACID file."""
+    """Find problems with the events and the metadata of an ACID file."""
     operations = file.tail.file_int_stats(OPERATION)
     expected = 2 if file.is_delete else 0
     if operations is not None and (operations.minimum, operations.maximum) != (expected, expected):
@@ -107,17 +107,17 @@ def _shown(value: bytes | None) -> str:
 
 
 def _event_problems(file: AcidFile) -> Iterator[Problem]:
-    """Find events of a wrong write id or bucket, from the statistics of the columns."""
+    """Find events with a wrong write id or bucket from the column statistics."""
     high = file.highest_write_id
     ranges = {
         ORIGINAL_WRITE_ID: 0 if file.is_delete else file.lowest_write_id,
         CURRENT_WRITE_ID: file.lowest_write_id,
     }
     for column, low in ranges.items():
-        found = file.tail.file_int_stats(column)
-        if found is not None and not low <= found.minimum <= found.maximum <= high:
+        statistics = file.tail.file_int_stats(column)
+        if statistics is not None and not low <= statistics.minimum <= statistics.maximum <= high:
             of = "its rows" if column == ORIGINAL_WRITE_ID else "its transactions"
-            detail = f"{_between(f'write ids of {of}', found)}, expected {low} to {high}"
+            detail = f"{_between(f'write ids of {of}', statistics)}, expected {low} to {high}"
             yield file.problem("WRITE_ID_OUT_OF_RANGE", detail)
             break
     bucket = file.tail.file_int_stats(BUCKET)
@@ -125,14 +125,14 @@ def _event_problems(file: AcidFile) -> Iterator[Problem]:
         yield from _bucket_problems(file, bucket)
 
 
-def _between(what: str, found: IntStats) -> str:
-    if found.minimum == found.maximum:
-        return f"{what}: {found.minimum}"
-    return f"{what}: {found.minimum} to {found.maximum}"
+def _between(what: str, statistics: IntStats) -> str:
+    if statistics.minimum == statistics.maximum:
+        return f"{what}: {statistics.minimum}"
+    return f"{what}: {statistics.minimum} to {statistics.maximum}"
 
 
-def _bucket_problems(file: AcidFile, found: IntStats) -> Iterator[Problem]:
-    for value in dict.fromkeys((found.minimum, found.maximum)):
+def _bucket_problems(file: AcidFile, statistics: IntStats) -> Iterator[Problem]:
+    for value in dict.fromkeys((statistics.minimum, statistics.maximum)):
         try:
             bucket_id = decode_bucket(value)
         except FormatError as error:
@@ -145,9 +145,9 @@ def _bucket_problems(file: AcidFile, found: IntStats) -> Iterator[Problem]:
 
 
 def _key_index_problems(file: AcidFile) -> Iterator[Problem]:
-    """Find a key index that is missing, or that cannot be right by the statistics of the stripes.
+    """Find a missing key index, or one that contradicts the statistics of the stripes.
 
-    Hive's compactions by queries, whose directories have a transaction id, write none.
+    Hive's query-based compactions write no key index. Their directories have a transaction id.
     """
     value = file.tail.metadata.get(KEY_INDEX)
     if value is None:
@@ -165,15 +165,15 @@ def _key_index_problems(file: AcidFile) -> Iterator[Problem]:
         yield file.problem("INVALID_KEY_INDEX", detail)
         return
     columns = [file.tail.stripe_int_stats(column) for column in _ROW_KEY]
-    for number, (key, *found) in enumerate(zip(keys, *columns, strict=True)):
-        if not is_possible_last_key(key, found):
+    for number, (key, *statistics) in enumerate(zip(keys, *columns, strict=True)):
+        if not is_possible_last_key(key, statistics):
             detail = f"{key} cannot be the last key of stripe {number}"
             yield file.problem("INVALID_KEY_INDEX", detail, key)
             return
 
 
 def is_possible_last_key(key: RowId, stripe: Sequence[IntStats | None]) -> bool:
-    """Return whether a row id can be the last one of a sorted stripe.
+    """Return whether a row id can be the last row id of a sorted stripe.
 
     Args:
         key: the row id.
@@ -185,12 +185,14 @@ def is_possible_last_key(key: RowId, stripe: Sequence[IntStats | None]) -> bool:
     False
     """
     is_single = True  # whether all rows share the parts before this one
-    for part, found in zip(key, stripe, strict=True):
-        if found is None:
+    for part, statistics in zip(key, stripe, strict=True):
+        if statistics is None:
             return True
-        if not found.minimum <= part <= found.maximum or (is_single and part != found.maximum):
+        if not statistics.minimum <= part <= statistics.maximum or (
+            is_single and part != statistics.maximum
+        ):
             return False
-        is_single = is_single and found.minimum == found.maximum
+        is_single = is_single and statistics.minimum == statistics.maximum
     return True
 
 
@@ -201,12 +203,12 @@ def _stats_problems(file: AcidFile) -> Iterator[Problem]:
             yield file.problem("NO_ACID_STATS", f"the file has no {STATS}")
         return
     try:
-        found = parse_stats(value)
+        counted = parse_stats(value)
     except FormatError as error:
         yield file.problem("INVALID_ACID_STATS", error.message)
         return
     expected = (0, 0, file.tail.rows) if file.is_delete else (file.tail.rows, 0, 0)
-    if tuple(found) != expected:
+    if tuple(counted) != expected:
         counts = ",".join(map(str, expected))
         detail = f"{STATS} is {_shown(value)}, the file has {counts}"
         yield file.problem("INVALID_ACID_STATS", detail)
@@ -215,8 +217,8 @@ def _stats_problems(file: AcidFile) -> Iterator[Problem]:
 def is_convertible(orc_kind: str, column_type: str) -> bool:
     """Return whether a column of a file can be read as a column of the table.
 
-    A column's type may have been changed since: ORC converts most primitive types into each other,
-    and none into a nested one.
+    The types may differ after ALTER TABLE. ORC converts most primitive types to each other, but
+    never a primitive type to a nested type.
 
     Args:
         orc_kind: kind of the ORC type.
@@ -237,13 +239,13 @@ def is_convertible(orc_kind: str, column_type: str) -> bool:
 def column_problems(
     path: str, tail: OrcTail, columns: Sequence[tuple[str, str]], struct: int
 ) -> Iterator[Problem]:
-    """Find columns of a file that cannot be read as those of the table, by position.
+    """Find columns of a file that cannot be read as the table's columns at the same position.
 
     Args:
-        path: of the file.
-        tail: of the file.
-        columns: name and type of the table's columns.
-        struct: column id of the struct that has them in the file.
+        path: path of the file.
+        tail: tail of the file.
+        columns: name and type of each column of the table.
+        struct: id of the ORC column that contains the columns in the file.
     """
     fields = tail.struct_fields(struct)
     for (name, column_type), (field_name, column_id) in zip(columns, fields, strict=False):
@@ -256,13 +258,13 @@ def column_problems(
 def codec_problems(
     path: str, tail: OrcTail, codec: str | None, *, readers_know_zstd: bool
 ) -> Iterator[Problem]:
-    """Find a compression that is not that of the table, or that other readers do not know.
+    """Find a codec that differs from the table's codec, or that other readers do not support.
 
     Args:
-        path: of the file.
-        tail: of the file.
-        codec: of the table, in lower case; None if it names none.
-        readers_know_zstd: whether everything that reads the table decompresses zstd.
+        path: path of the file.
+        tail: tail of the file.
+        codec: codec of the table in lower case; None if the table has no codec property.
+        readers_know_zstd: whether all readers of the table support zstd.
     """
     if tail.compression == "zstd" and not readers_know_zstd:
         yield Problem(name="UNSUPPORTED_CODEC", path=path, detail="it is compressed with zstd")

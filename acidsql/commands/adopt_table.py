@@ -1,4 +1,4 @@
-"""Adoption of the ACID table that lies in the directory of a new one."""
+"""Adoption of an existing ACID table in the directory of a new table."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.listings import Listings
 from acidsql.storage.tails import read_tail
 
-# Names that Hive 1 and 2 gave to all columns of a file.
+# Hive 1 and 2 gave names of this form to all columns of a file.
 POSITIONAL_NAME = re.compile(r"_col[0-9]+")
 
 
 def check_location(session: AcidSession, table: Table) -> None:
-    """Refuse a location that equals, contains or lies within that of another table.
+    """Refuse a location that equals, contains or is inside another table's location.
 
-    Two tables over one directory would give the same write ids, and a DROP of one would delete the
-    other's rows.
+    Two tables over one directory would assign the same write ids, and DROP of one table would
+    delete the rows of the other.
 
     Raises:
-        AcidAnalysisError: LOCATION_IN_USE; INVALID_LOCATION, it is the root of a file system.
+        AcidAnalysisError: LOCATION_IN_USE; INVALID_LOCATION, the location is the root of a file
+            system.
     """
     if parent(table.location) == table.location:
         raise failures.invalid_location(table.location, "it is the root")
@@ -58,7 +59,7 @@ class Found:
     Attributes:
         partitions: its partitions; none for a table without partition columns.
         highest_write_id: highest write id in the name of a directory, or of the rows of original
-            files; 0 if there is nothing.
+            files; 0 without directories and original files.
         highest_txn_id: highest transaction id in the name of a compacted directory, or 0.
         codec: codec of the newest file with rows; None if there is none.
     """
@@ -75,16 +76,18 @@ def existing(
     known: Container[tuple[str, ...]] = frozenset(),
     places: Iterable[tuple[tuple[str, ...], str]] | None = None,
 ) -> Found:
-    """Find the ACID table that lies in the directory of a new one.
+    """Find an existing ACID table in the directory of a new table.
 
     Args:
-        known: values of partitions that are left out.
-        places: values and locations of the partitions; None looks for them.
+        session: the session.
+        table: the table.
+        known: values of partitions to leave out.
+        places: values and locations of the partitions; None to search the table's directory.
 
     Raises:
-        AcidAnalysisError: its newest file has other columns (ADOPTED_SCHEMA_MISMATCH), or a
-            directory is no partition (UNEXPECTED_PARTITION_DIRECTORY).
-        FormatError: a file has no row ids and its name does not say its bucket
+        AcidAnalysisError: the newest file has other columns (ADOPTED_SCHEMA_MISMATCH), or a
+            directory is not a partition (UNEXPECTED_PARTITION_DIRECTORY).
+        FormatError: a file has no row ids, and its name does not contain its bucket
             (INVALID_ORIGINAL_FILE_NAME).
     """
     partitions: list[Partition] = []
@@ -95,12 +98,12 @@ def existing(
         if values in known:
             continue
         names = with_nested_originals(session.files, listings, location)
-        own = [(d, child(location, d.name)) for d in map(parse_directory, names) if d]
+        acid_directories = [(d, child(location, d.name)) for d in map(parse_directory, names) if d]
         others = [n for n in names if not parse_directory(n) and not _is_hidden_path(n)]
         _check_originals(table, location, others)
-        if values and (own or others):
+        if values and (acid_directories or others):
             partitions.append(Partition(values=values, location=location))
-        directories += own
+        directories += acid_directories
         originals += [child(location, n) for n in others]
     newest = None if table.insert_only else _newest_file(session, directories, originals)
     if newest is not None:
@@ -119,7 +122,7 @@ def _is_hidden_path(path: str) -> bool:
 
 
 def _check_originals(table: Table, location: str, paths: Sequence[str]) -> None:
-    """Refuse files that are not named like original files."""
+    """Refuse files whose names are not names of original files."""
     for path in paths:
         if table.insert_only or not is_original_file(path.rpartition("/")[2]):
             raise FormatError(
@@ -131,7 +134,7 @@ def _check_originals(table: Table, location: str, paths: Sequence[str]) -> None:
 
 
 def _places(session: AcidSession, table: Table) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the values and locations of the partitions; for a table without any, its location."""
+    """Yield the values and location of each partition, or ``()`` and the table's location."""
     places: list[tuple[tuple[str, ...], str]] = [((), table.location)]
     for column in table.partition_columns:
         deeper = []
@@ -154,10 +157,10 @@ class _NewestFile(NamedTuple):
     """File with the newest rows.
 
     Attributes:
-        path: of the file.
-        columns: names of the table's columns in it; () if it has none.
-        tail: of the file.
-        struct: id of its type whose fields the columns are.
+        path: path of the file.
+        columns: names of the table's columns in the file; () if the file has only positional names.
+        tail: tail of the file.
+        struct: id of the struct type in the file whose fields are the columns.
     """
 
     path: str
@@ -172,7 +175,7 @@ def _newest_file(
     originals: Sequence[str],
 ) -> _NewestFile | None:
     """Return a file with the newest rows, or None if there are no rows."""
-    newest = sorted(directories, key=lambda found: found[0].max_write_id, reverse=True)
+    newest = sorted(directories, key=lambda placed: placed[0].max_write_id, reverse=True)
     for directory, path in newest:
         if directory.kind is DirectoryKind.DELETE_DELTA:
             continue
@@ -191,8 +194,8 @@ def _newest_file(
 def _compare(session: AcidSession, table: Table, newest: _NewestFile) -> None:
     """Compare the names of the newest file's columns, and its timestamps, with the table's.
 
-    Older files may have other names, which columns had before they were renamed. Every file may
-    lack the columns that were added last.
+    Older files can contain earlier names of renamed columns. Any file can lack the columns that
+    were added last.
     """
     present = list(map(lowered, newest.columns))
     expected = [c.stored_name for c in table.columns]

@@ -1,7 +1,7 @@
 """ALTER TABLE … ADD, REPLACE, CHANGE, RENAME and ALTER COLUMN.
 
-No file changes. Readers match columns by position, as Hive 4.1 does: a column that is renamed keeps
-its place, a new one comes last, and none can be moved or dropped.
+These statements change no file. Readers match columns by position, as Hive 4.1 does. So a renamed
+column keeps its place, a new column comes last, and no column can be moved or dropped.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ _GENERATED = re.compile(r"\bGENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\b", re.IGNORECAS
 
 
 def add_columns(session: AcidSession, table: Table, statement: AddColumns) -> DataFrame:
-    """Run ADD COLUMNS: rows that are there have the DEFAULT in new columns, or NULL, and NULL in
-    new fields of structs.
+    """Run ADD COLUMNS.
+
+    In existing rows, a new column has its DEFAULT or NULL, and a new field of a struct has NULL.
     """
     given = _parsed_new(session, statement.columns.of(statement.text))
     definitions = with_timestamp_types(
@@ -89,7 +90,7 @@ def _with_field(session: AcidSession, table: Table, column: Column, new: bridge.
 
 
 def replace_columns(session: AcidSession, table: Table, statement: ReplaceColumns) -> DataFrame:
-    """Run REPLACE COLUMNS: each column takes the place of the one at its position."""
+    """Run REPLACE COLUMNS: each column replaces the old column at its position."""
     given = _parsed(session, statement.columns.of(statement.text))
 
     def replaced(old: Columns) -> Columns:
@@ -141,8 +142,9 @@ def drop_columns(session: AcidSession, table: Table, statement: DropColumns) -> 
 
 
 def _rewriting(session: AcidSession, table: Table, columns: Columns) -> str:
-    """Return the statement that gives a table some of its columns in some order, and all rows; of a
-    new table where a table cannot be replaced.
+    """Return a statement that rewrites a table's rows with the given columns.
+
+    The statement creates a new table if the metastore cannot replace a table.
     """
     name = f"{quote(table.database)}.{quote(table.name)}"
     made = f"CREATE OR REPLACE TABLE {name}"
@@ -170,7 +172,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _moved(session: AcidSession, table: Table, statement: ChangeColumn) -> Columns:
-    """Return the columns of a table as FIRST or AFTER would have them."""
+    """Return the columns of a table in the order that FIRST or AFTER requests."""
     place = _position(session, table, table.columns, statement.column_name)
     rest = _with(table.columns, place)
     after = 0
@@ -182,7 +184,7 @@ def _moved(session: AcidSession, table: Table, statement: ChangeColumn) -> Colum
 def change_column(session: AcidSession, table: Table, statement: ChangeColumn) -> DataFrame:
     """Run CHANGE and ALTER COLUMN: change the name, type, NOT NULL, default or comment of a column.
 
-    Only types as which old values can be read are allowed (``type_widening``).
+    A column can only get a type as which its old values can be read (``type_widening``).
     """
     if statement.moved:
         raise AcidAnalysisError(
@@ -212,23 +214,25 @@ def _alter(
     *,
     cascade: bool,
 ) -> DataFrame:
-    """Replace the columns of a table by those that ``alter`` returns for them.
+    """Replace the columns of a table with the columns that ``alter`` returns.
 
-    Without ``cascade`` the partitions keep their columns, as in Hive.
+    Without ``cascade``, the partitions keep their columns, as in Hive.
     """
-    altered(session, table, alter(table.columns))  # what is refused takes no write id
+    altered(session, table, alter(table.columns))  # a refused change takes no write id
     with write_transaction(session, alter_intent(table, source)) as transaction:
         old = transaction.table
         new = altered(session, old, alter(old.columns))
         _check_no_nulls(transaction, new.columns)
         partitions = transaction.partitions() if old.partition_columns else ()
-        own = tuple(
+        new_partitions = tuple(
             replace(p, columns=None if cascade else p.columns or old.columns) for p in partitions
         )
         recorded = session.metastore.with_recorded_columns(old, new, transaction.write_id)
         transaction.changes.append(AlterTable(before=old, after=recorded))
-        if own:
-            transaction.changes.append(AlterPartitions(table=new, before=partitions, after=own))
+        if new_partitions:
+            transaction.changes.append(
+                AlterPartitions(table=new, before=partitions, after=new_partitions)
+            )
         transaction.commit([])
     return result.nothing(session.spark)
 
@@ -239,11 +243,12 @@ def altered(session: AcidSession, table: Table, columns: Columns) -> Table:
     Args:
         session: the session.
         table: the table.
-        columns: each in the place of the one at its position; others are new.
+        columns: the columns; each replaces the old column at its position, and further columns are
+            new.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_COLUMNS; what ``check_columns`` and
-            ``Metastore.check_table`` raise.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_COLUMNS; the errors of ``check_columns``
+            and ``Metastore.check_table``.
     """
     _check_by_name(table, columns)
     check_columns(session, columns, table.partition_columns)
@@ -259,8 +264,8 @@ def _parsed_new(session: AcidSession, text: str) -> bridge.NewColumns:
     """Parse the definitions of new columns, and of new fields of structs.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED, for which Spark's parser has no
-            words here.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ADD_COLUMN_GENERATED; Spark's parser does not accept
+            GENERATED here.
     """
     try:
         return bridge.parse_new_columns(session.spark, text)
@@ -287,11 +292,11 @@ def _parsed(session: AcidSession, text: str) -> Columns:
 
 
 def _with_initial(session: AcidSession, table: Table, column: Column) -> Column:
-    """Return a new column with its value in the rows that are there, which is its DEFAULT.
+    """Return a new column with its value in existing rows, which is its DEFAULT.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT, the metastore or the table does
-            not keep such a value; UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL, there is none.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.ADD_COLUMN_DEFAULT, the metastore or the table cannot
+            store this value; UNSUPPORTED_FEATURE.ADD_COLUMN_NOT_NULL, the column has no value.
     """
     if column.default is not None:
         reason = _why_no_initial(session, table, column)
@@ -312,7 +317,7 @@ def _with_initial(session: AcidSession, table: Table, column: Column) -> Column:
 
 
 def _why_no_initial(session: AcidSession, table: Table, column: Column) -> str | None:
-    """Return what keeps a new column from having a value in old rows; None if nothing does."""
+    """Return the reason why a new column cannot have a value in existing rows, or None."""
     if not session.metastore.capabilities.keeps_initial_values:
         return "Hive would read NULL"
     if table.file_format is not FileFormat.ORC:
@@ -323,16 +328,16 @@ def _why_no_initial(session: AcidSession, table: Table, column: Column) -> str |
 
 
 def _in_steps(table: Table, column: Column) -> str:
-    """Return the statements that add a column with a DEFAULT, or with NOT NULL."""
-    name, own = f"{quote(table.database)}.{quote(table.name)}", quote(column.name)
+    """Return statements that together add a column with a DEFAULT or with NOT NULL."""
+    name, quoted = f"{quote(table.database)}.{quote(table.name)}", quote(column.name)
     value = column.default or f"CAST(… AS {column.type})"
-    steps = [f"ALTER TABLE {name} ADD COLUMN {own} {column.type}"]
+    steps = [f"ALTER TABLE {name} ADD COLUMN {quoted} {column.type}"]
     if column.default is not None:
-        steps.append(f"ALTER TABLE {name} ALTER COLUMN {own} SET DEFAULT {value}")
+        steps.append(f"ALTER TABLE {name} ALTER COLUMN {quoted} SET DEFAULT {value}")
     if not table.insert_only:
-        steps.append(f"UPDATE {name} SET {own} = {value}")
+        steps.append(f"UPDATE {name} SET {quoted} = {value}")
     if not column.nullable:
-        steps.append(f"ALTER TABLE {name} ALTER COLUMN {own} SET NOT NULL")
+        steps.append(f"ALTER TABLE {name} ALTER COLUMN {quoted} SET NOT NULL")
     return "; ".join(steps)
 
 
@@ -389,9 +394,9 @@ def _changed(session: AcidSession, table: Table, old: Column, statement: ChangeC
 
 
 def _check_by_name(table: Table, columns: Columns) -> None:
-    """Refuse other names and types of columns where readers find columns by name.
+    """Refuse other names and types of columns if readers find the columns by name.
 
-    That is so in insert-only tables, except those of text files.
+    Readers find columns by name in insert-only tables, except in text files.
     """
     pairs = zip(table.columns, columns, strict=False)
     changed = [o.name for o, n in pairs if _stored(o) != _stored(n)]
@@ -408,7 +413,7 @@ def _stored(column: Column) -> tuple[str, str]:
 
 
 def _check_no_nulls(transaction: TableWrite, columns: Columns) -> None:
-    """Refuse NOT NULL for a column that has NULLs (NOT_NULL_CONSTRAINT_VIOLATION)."""
+    """Refuse NOT NULL for a column that contains NULL (NOT_NULL_CONSTRAINT_VIOLATION)."""
     table = transaction.table
     for old, new in zip(table.columns, columns, strict=False):
         if new.nullable or not old.nullable:

@@ -81,7 +81,7 @@ def default_location(table: Table, values: Values) -> str:
 
 
 def _check_place(transaction: TableWrite, location: str) -> None:
-    """Refuse a location that overlaps that of another table or partition (LOCATION_IN_USE)."""
+    """Refuse a location that overlaps another table's or partition's (LOCATION_IN_USE)."""
     table = transaction.table
     other = owner_of(transaction.session, location)
     taken = other.location if other and other.full_name != table.full_name else None
@@ -103,8 +103,8 @@ def drop_partitions(session: AcidSession, table: Table, statement: DropPartition
     list(_dropped(session, table, statement))
     source = RecordedStatement(operation="DROP PARTITION", text=statement.text)
     with write_transaction(session, alter_intent(table, source)) as transaction:
-        found = {p.values: p for p in _dropped(session, transaction.table, statement)}
-        dropped = tuple(found.values())
+        by_values = {p.values: p for p in _dropped(session, transaction.table, statement)}
+        dropped = tuple(by_values.values())
         transaction.changes.append(
             changes.DropPartitions(table=transaction.table, partitions=dropped)
         )
@@ -125,7 +125,7 @@ def _dropped(session: AcidSession, table: Table, statement: DropPartitions) -> I
 
 
 def rename_partition(session: AcidSession, table: Table, statement: RenamePartition) -> DataFrame:
-    """Run RENAME TO PARTITION; a directory in its default place is renamed too."""
+    """Run RENAME TO PARTITION; a directory in its default place is also renamed."""
     (values,) = _in_full(session, table, [statement.new_partition])
     the_one(session, table, statement.partition)
     source = RecordedStatement(operation="RENAME PARTITION", text=statement.text)
@@ -154,10 +154,10 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
 
 
 def _in_full(session: AcidSession, table: Table, specs: Sequence[PartitionSpec]) -> list[Values]:
-    """Return the values of partitions whose specifications must have a value for every column."""
-    found = all_full_values(session, table, specs)
-    values = [v for v in found if v]
-    if len(values) < len(found):
+    """Return the values of specifications, which must have a value for every partition column."""
+    of_specs = all_full_values(session, table, specs)
+    values = [v for v in of_specs if v]
+    if len(values) < len(of_specs):
         columns = [c.name for c in table.partition_columns]
         raise AcidLookupError(
             "PARTITIONS_NOT_FOUND",

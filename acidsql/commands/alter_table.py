@@ -1,4 +1,4 @@
-"""ALTER TABLE: RENAME TO, TBLPROPERTIES and refused clauses; columns and partitions elsewhere."""
+"""ALTER TABLE: RENAME TO, TBLPROPERTIES and refused clauses; dispatch of the other clauses."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from acidsql.syntax import alter_statements as ast
 from acidsql.transactions.write_intent import alter_intent
 from acidsql.transactions.write_transaction import write_transaction
 
-# Properties that cannot change (TransactionalValidationListener), with the values that have the
-# same meaning as no property.
 _COMMENT = "comment"
+# Properties that cannot change (TransactionalValidationListener), each with the value that means
+# the same as no property.
 _FIXED = {"transactional": "true", "transactional_properties": "default", "bucketing_version": ""}
 
 
@@ -34,9 +34,7 @@ def alter_table(session: AcidSession, table: Table, statement: ast.Alteration) -
 
 
 def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable) -> DataFrame:
-    """Run RENAME TO; a table in its default place moves to the default place of its new name
-    (Hive).
-    """
+    """Run RENAME TO; a table in its default directory moves to that of its new name, as in Hive."""
     parts = statement.new_name
     name = qualified(session, parts if len(parts) > 1 else (table.database, *parts))
     if name is None:
@@ -63,8 +61,8 @@ def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable
 def _location(session: AcidSession, old: Table, database: str, name: str) -> str:
     """Return the directory of a renamed table.
 
-    It moves if it is in its default place, and not on an object store. There a move would copy
-    every file, and would not be a single step.
+    The directory moves if it is the table's default directory. It does not move on an object store,
+    where a move would copy every file and would not be atomic.
 
     Raises:
         FormatError: PATH_ALREADY_EXISTS.

@@ -1,4 +1,4 @@
-"""ANALYZE TABLE: rows, sizes and column statistics of a snapshot, kept by the metastore."""
+"""ANALYZE TABLE: stores rows, sizes and column statistics of a snapshot in the metastore."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from acidsql.transactions.write_intent import WriteIntent
 from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 _Values = tuple[str, ...]
-# Column with the partition of a group of rows, NULL for all rows.
+# Column with the partition of a group of rows; NULL for the group of all rows.
 _PARTITION = "__partition"
 
 
@@ -59,15 +59,15 @@ def analyze_table(session: AcidSession, statement: ast.AnalyzeTable) -> DataFram
 
 
 def analyze_tables(session: AcidSession, statement: ast.AnalyzeTables) -> DataFrame | None:
-    """Run ANALYZE TABLES: all tables of a database, Spark's too."""
+    """Run ANALYZE TABLES: analyse all tables of a database, including Spark's."""
     parts = statement.database or (session.spark.catalog.currentDatabase(),)
     name = qualified(session, (*parts, "t"))
     if name is None or not session.has_database(name[0]):
         return None
     mirror_database(session, name[0])
     session.spark.sql(statement.text)
-    for own in session.metastore.tables(name[0]):
-        table = session.metastore.find_table(name[0], own)
+    for table_name in session.metastore.tables(name[0]):
+        table = session.metastore.find_table(name[0], table_name)
         if table is not None and table.table_type is TableType.MANAGED:
             every = ast.AnalyzeTable(
                 text=statement.text,
@@ -82,7 +82,7 @@ def analyze_tables(session: AcidSession, statement: ast.AnalyzeTables) -> DataFr
 def _columns(
     session: AcidSession, table: Table, statement: ast.AnalyzeTable
 ) -> tuple[StructField, ...]:
-    """Return the columns to analyse; FOR ALL COLUMNS leaves out those of nested types."""
+    """Return the columns to analyse; FOR ALL COLUMNS leaves out columns of nested types."""
     fields = data_schema(session.spark, table).fields
     if statement.all_columns:
         return tuple(f for f in fields if not _is_nested(f))
@@ -124,10 +124,10 @@ def _analyze(
     statement: ast.AnalyzeTable,
     columns: tuple[StructField, ...],
 ) -> None:
-    """Compute statistics in one snapshot, and have the metastore keep them."""
+    """Compute statistics in one snapshot, and store them in the metastore."""
     named = named_partitions(session, table, statement.partition)
     chosen = None if named is None else frozenset(p.values for p in named)
-    # Writers do not wait for it, nor it for them.
+    # With this lock, ANALYZE and writers do not wait for each other.
     intent = WriteIntent(
         table=table,
         operation=Operation.SELECT,
@@ -142,7 +142,7 @@ def _analyze(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scan:
-    """Rows of a snapshot to be measured."""
+    """Rows of a snapshot that are measured."""
 
     session: AcidSession
     snapshot: StatementSnapshot
@@ -150,8 +150,12 @@ class _Scan:
     columns: tuple[StructField, ...]
 
     def measured(self, partitions: frozenset[_Values] | None, *by: str) -> list[Row]:
-        """Measure the rows of partitions, None for all; together, or in groups by columns and
-        together.
+        """Measure the rows of partitions.
+
+        Args:
+            partitions: the partitions, None for all.
+            *by: columns that group the rows. With columns, each group and all rows are measured.
+                Without columns, only all rows are.
         """
         rows = bridge.frame_of(self.session.spark, self.snapshot.relation(self.table, partitions))
         measures = [F.expr(text).alias(n) for n, text in column_measures.texts(self.columns)]
@@ -168,7 +172,7 @@ def _computed(
     *,
     noscan: bool,
 ) -> tuple[Statistics, ...]:
-    """Compute the statistics of partitions, or of all and of the whole table."""
+    """Compute the statistics of the chosen partitions, or of all partitions and the whole table."""
     session, table = transaction.session, transaction.table
     snapshot = snapshot_of(transaction)
     taken = snapshot.snapshot(table, chosen)
@@ -176,19 +180,19 @@ def _computed(
     places: list[_Values | None] = [p.values for p in taken.partitions]
     if not table.partition_columns:
         places = [None]
-    found = [
-        Statistics(partition=place, size=sum(own), files=len(own))
-        for place, own in zip(places, sizes, strict=True)
+    statistics = [
+        Statistics(partition=place, size=sum(of_place), files=len(of_place))
+        for place, of_place in zip(places, sizes, strict=True)
     ]
     if table.partition_columns and chosen is None:
-        every = [size for own in sizes for size in own]
-        found.append(Statistics(partition=None, size=sum(every), files=len(every)))
+        every = [size for of_place in sizes for size in of_place]
+        statistics.append(Statistics(partition=None, size=sum(every), files=len(every)))
     if not noscan:
         scan = _Scan(session=session, snapshot=snapshot, table=table, columns=columns)
         measured = _rows(scan, taken, chosen)
-        found = [_with_rows(table, session, own, columns, measured) for own in found]
+        statistics = [_with_rows(table, session, s, columns, measured) for s in statistics]
     seen = taken.write_ids.to_string()
-    return tuple(replace(s, write_id=transaction.write_id, write_ids=seen) for s in found)
+    return tuple(replace(s, write_id=transaction.write_id, write_ids=seen) for s in statistics)
 
 
 def _rows(
@@ -196,8 +200,8 @@ def _rows(
 ) -> Mapping[_Values | None, Mapping[str, Any]]:
     """Measure the rows of each partition, and of the whole table (None).
 
-    Partitions that are spelled in different ways, such as ``p=1`` and ``p=01``, have the same
-    typed values. So each of them is scanned separately.
+    Partitions in different spellings, such as ``p=1`` and ``p=01``, have the same typed values, so
+    each of these partitions is scanned separately.
     """
     table = scan.table
     if not table.partition_columns:
@@ -219,27 +223,27 @@ def _rows(
     measured: dict[_Values | None, Mapping[str, Any]] = {}
     if None in groups:
         measured[None] = groups[None]
-    for place, own in values.items():
-        if counts[own] > 1:
+    for place, typed_values in values.items():
+        if counts[typed_values] > 1:
             measured[place] = scan.measured(frozenset({place}))[0].asDict()
-        elif own in groups:
-            measured[place] = groups[own]
+        elif typed_values in groups:
+            measured[place] = groups[typed_values]
     return measured
 
 
 def _with_rows(
     table: Table,
     session: AcidSession,
-    own: Statistics,
+    statistics: Statistics,
     columns: Sequence[StructField],
     measured: Mapping[_Values | None, Mapping[str, Any]],
 ) -> Statistics:
-    """Add the measures of rows to statistics; a partition without rows has none."""
-    found = measured.get(own.partition, {column_measures.ROWS: 0})
-    rows = int(found[column_measures.ROWS])
-    analysed = column_measures.statistics_of(columns, found)
+    """Add the measures of rows to statistics; a partition without measures has no rows."""
+    of_partition = measured.get(statistics.partition, {column_measures.ROWS: 0})
+    rows = int(of_partition[column_measures.ROWS])
+    analysed = column_measures.statistics_of(columns, of_partition)
     width = sum(default_size(f.dataType) for f in data_schema(session.spark, table).fields)
-    return replace(own, rows=rows, raw_size=rows * width, columns=analysed)
+    return replace(statistics, rows=rows, raw_size=rows * width, columns=analysed)
 
 
 def _measured_files(

@@ -21,10 +21,13 @@ _LEVEL = "storagelevel"
 
 
 def cache_table(session: AcidSession, statement: CacheTable) -> DataFrame | None:
-    """Run CACHE TABLE; with a query it makes a temporary view first. None for tables of Spark's.
+    """Run CACHE TABLE; with a query, create a temporary view first.
+
+    Returns:
+        None if the table or the tables of the query are Spark's.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE, Spark has no such storage level.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE, Spark does not have the storage level.
     """
     if statement.query is not None:
         if not refers_to_acid(session, statement.query.of(statement.text)):
@@ -52,7 +55,7 @@ def cache_table(session: AcidSession, statement: CacheTable) -> DataFrame | None
 
 
 def uncache_table(session: AcidSession, statement: UncacheTable) -> DataFrame | None:
-    """Run UNCACHE TABLE; None for tables of Spark's, and those that do not exist."""
+    """Run UNCACHE TABLE; return None if the table is Spark's or does not exist."""
     table = find(session, statement.name)
     place = qualified(session, statement.name) if table is None else _place(table)
     was_cached = place is not None and session.cached_relations.remove(place)
@@ -60,12 +63,12 @@ def uncache_table(session: AcidSession, statement: UncacheTable) -> DataFrame | 
 
 
 def clear_cache(session: AcidSession, _: ClearCache) -> None:
-    """Give up what is cached of the metastore's tables; Spark then runs CLEAR CACHE itself."""
+    """Forget the cached tables and views of the metastore; Spark then runs CLEAR CACHE itself."""
     session.cached_relations.clear()
 
 
 def keep(session: AcidSession, table: Table, level: StorageLevel | None) -> None:
-    """Cache a table or view of the metastore from its next reading on."""
+    """Cache a table or view of the metastore when it is read next."""
     session.cached_relations.add(_place(table), level)
 
 

@@ -1,4 +1,4 @@
-"""CHECK constraints: what their conditions may be, and which columns they need."""
+"""CHECK constraints: checks of their conditions, and the columns that they need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def row_conditions(session: AcidSession, table: Table) -> Mapping[str, bridge.Ro
     """Return the conditions that new rows of a table must meet, by the names of their constraints.
 
     Raises:
-        AnalysisException: Spark cannot resolve one, which Hive may have made.
+        AnalysisException: Spark cannot resolve a condition; Hive may have created its constraint.
     """
     columns = (*table.columns, *table.partition_columns)
     return {
@@ -43,12 +43,12 @@ def check_condition(
     """Refuse a new CHECK constraint whose condition is more than a function of one row.
 
     Returns:
-        its condition.
+        The resolved condition.
 
     Raises:
         AcidAnalysisError: NON_DETERMINISTIC_CHECK_CONSTRAINT, INVALID_CHECK_CONSTRAINT.
-        AnalysisException: Spark cannot resolve it, or it is not BOOLEAN.
-        ParseException: it is no expression.
+        AnalysisException: Spark cannot resolve the condition, or it is not BOOLEAN.
+        ParseException: the condition is not an expression.
     """
     condition = _condition(session, columns, constraint)
     text = {"checkCondition": constraint.expression or ""}
@@ -69,17 +69,19 @@ def check_condition(
 
 
 def with_columns(session: AcidSession, table: Table, columns: tuple[Column, ...]) -> Table:
-    """Return a table with other columns in its files, under which its constraints hold as before.
+    """Return a table with other columns in its files, after checking that its constraints allow it.
 
-    Keys follow the new names of their columns.
+    Keys get the new names of their columns.
 
     Args:
-        columns: at least as many as before, each at its position.
+        session: the session.
+        table: the table.
+        columns: the new columns; each old column keeps its position, and columns may follow.
 
     Raises:
-        AcidAnalysisError: COLUMN_USED_BY_CONSTRAINT, a CHECK names a column that gets another name
-            or a type that its condition cannot have; a generated column is computed from one that
-            gets another name or type.
+        AcidAnalysisError: COLUMN_USED_BY_CONSTRAINT, a CHECK uses a column that gets another name,
+            or a type for which its condition cannot be resolved; a generated column is computed
+            from a column that gets another name or type.
     """
     pairs = list(zip(table.columns, columns, strict=False))
     names = {folded(old.name): new.name for old, new in pairs}

@@ -1,4 +1,4 @@
-"""CHECK TABLE: what is wrong with a table, where, how bad, and what to do."""
+"""CHECK TABLE: problems of a table, with their places, severities and remedies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REPAIR_COLUMNS = (("repair", "STRING"), ("repaired", "BOOLEAN"))
 
 
 def check_table(session: AcidSession, table: Table, statement: CheckTable) -> DataFrame:
-    """Run CHECK TABLE; without REPAIR, or with DRY RUN, nothing is changed.
+    """Run CHECK TABLE; without REPAIR, or with DRY RUN, it changes nothing.
 
     Returns:
         A row for each problem, the worst first.
@@ -47,13 +47,13 @@ def check_table(session: AcidSession, table: Table, statement: CheckTable) -> Da
     if statement.repair and not statement.dry_run:
         return _repaired(session, table, statement.text, partitions, full=full)
     with leased_snapshot(session) as snapshot:
-        found = find_problems(
+        problems = find_problems(
             session, table, snapshot.txns, snapshot.listings, partitions, full=full
         )
-    rows = [_row(problem) for problem in found]
+    rows = [_row(problem) for problem in problems]
     if not statement.repair:
         return result.table(session.spark, _COLUMNS, rows)
-    answers = [(*row, p.kind.repair, False) for row, p in zip(rows, found, strict=True)]
+    answers = [(*row, p.kind.repair, False) for row, p in zip(rows, problems, strict=True)]
     return result.table(session.spark, (*_COLUMNS, *_REPAIR_COLUMNS), answers)
 
 
@@ -65,12 +65,13 @@ def _repaired(
     *,
     full: bool,
 ) -> DataFrame:
-    """Check and repair a table under an EXCLUSIVE lock, which waits for all who write."""
-    # The transaction raises it above the names in the table, which is a repair already.
+    """Check and repair a table under an EXCLUSIVE lock, which waits for all writers."""
+    # Read before the transaction, which raises the write id above those in the table's names and
+    # so repairs one problem already.
     write_id = session.metastore.next_write_id(table.database, table.name) - 1
     source = RecordedStatement(operation="REPAIR", text=text)
     with write_transaction(session, alter_intent(table, source)) as transaction:
-        found = find_problems(
+        problems = find_problems(
             session,
             transaction.table,
             transaction.txns,
@@ -79,11 +80,11 @@ def _repaired(
             full=full,
             known_write_id=write_id,
         )
-        done = repair_problems.repair(transaction, found)
+        done = repair_problems.repair(transaction, problems)
         transaction.commit([])
     rows = [
         (*_row(problem), how or problem.kind.repair, how is not None)
-        for problem, how in zip(found, done, strict=True)
+        for problem, how in zip(problems, done, strict=True)
     ]
     return result.table(session.spark, (*_COLUMNS, *_REPAIR_COLUMNS), rows)
 

@@ -1,4 +1,4 @@
-"""CREATE TABLE … CLONE: a copy of a table with its row ids, whose stripes are not decoded."""
+"""CREATE TABLE … CLONE: copies a table with its row ids, without decoding its stripes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from acidsql.syntax.copy_statements import CloneTable
 from acidsql.syntax.nodes import VersionSpec
 from acidsql.transactions.write_transaction import TableWrite
 
-# Properties that say how the files of a table are to be read.
+# Properties that determine how the files of a table are read.
 _OF_FILES = ("transactional", "transactional_properties", "bucketing_version")
 
 
@@ -42,9 +42,8 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
     """Run CREATE TABLE … CLONE; return one row of counts.
 
     The copy has the columns, partitions, buckets and properties of the table, and its rows with
-    their row ids. Its own write ids begin above those of the rows, and so do the values of identity
-    columns. Deleted rows, and the history of
-    the table, are not copied.
+    their row ids. The copy's new write ids begin above those of the copied rows. New values of its
+    identity columns follow those of the table. Deleted rows and the table's history are not copied.
     """
     if is_of_delta(session, statement.cloned):
         return None
@@ -53,7 +52,7 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
     name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
     if name is None:
         return result.nothing(session.spark)
-    # A Hive Metastore may know a name of a constraint only once, whatever table it is of.
+    # In a Hive Metastore, the name of a constraint must be unique across tables.
     unnamed = tuple(replace(constraint, name="") for constraint in source.constraints)
     source = replace(source, constraints=unnamed)
     table = definition_like(session, source, name, statement.location, statement.properties)
@@ -75,7 +74,7 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
 
 
 def _refuse(statement: CloneTable, source: Table) -> None:
-    """Refuse what is not supported, before anything is done."""
+    """Refuse unsupported clauses and tables before the statement changes anything."""
     given = {
         "SHALLOW CLONE": statement.depth == "shallow",
         "OR REPLACE": statement.or_replace,
@@ -105,7 +104,7 @@ def _refuse(statement: CloneTable, source: Table) -> None:
 
 
 def _check_new_properties(source: Table, properties: Mapping[str, str]) -> None:
-    """Refuse properties that would have the copied files read in another way.
+    """Refuse properties with which the copied files would be read differently.
 
     Raises:
         AcidAnalysisError: INVALID_TABLE_PROPERTY, UNSUPPORTED_FEATURE.
@@ -121,7 +120,7 @@ def _check_new_properties(source: Table, properties: Mapping[str, str]) -> None:
 
 
 def _version(session: AcidSession, source: Table, as_of: VersionSpec | None) -> Table:
-    """Return the table that is copied, with the moment whose version is read."""
+    """Return the table to copy, with the moment whose version is copied."""
     if as_of is None:
         return source
     if as_of.timestamp is not None:
@@ -132,7 +131,7 @@ def _version(session: AcidSession, source: Table, as_of: VersionSpec | None) -> 
 
 
 def _highest_write_id(snapshot: TableSnapshot) -> int:
-    """Return a write id that no row of a snapshot is above."""
+    """Return the highest write id that a row of a snapshot can have."""
     directories = [d for p in snapshot.partitions for d in p.state.directories]
     return max((d.max_write_id for d in directories), default=0)
 
@@ -148,7 +147,8 @@ def _copy(write: TableWrite, snapshot: TableSnapshot, partition: PartitionSnapsh
         bridge.job_description(session.spark, name),
         write.placing(partition.values, base) as staged,
     ):
-        # The copy of a partition has the columns of the table.
+        # A partition whose columns differ from the table's is decoded, because the copy of a
+        # partition always has the table's columns.
         write_base(session, alone, staged, rewritten, copies_stripes=partition.columns is None)
         files = session.files.names(staged)
         rows = sum(read_tail(session.files, child(staged, file)).rows for file in files)

@@ -1,4 +1,4 @@
-"""Measures of columns: SQL aggregates, and the statistics that are made of their values."""
+"""Measures of columns: SQL aggregates, and the statistics that their values yield."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from acidsql.metastore.table_statistics import ColumnStatistics
 from acidsql.schema.default_sizes import default_size
 from acidsql.syntax.lexer import quote
 
-# Name of the number of rows among the measures.
+# Name of the measure that contains the number of rows.
 ROWS = "__rows"
 
 
 def texts(columns: Sequence[StructField]) -> Iterator[tuple[str, str]]:
     """Yield the name of each measure and the SQL of its aggregate.
 
-    Text has lengths, in characters as in Hive and Spark, and no bounds; other types have bounds.
+    Text and binary columns have lengths and no bounds; other types have bounds. The length of a
+    text is in characters, as in Hive and Spark.
     """
     yield ROWS, "count(*)"
     for i, field in enumerate(columns):
@@ -43,7 +44,8 @@ def statistics_of(
     """Make the statistics of columns from the values of their measures.
 
     Args:
-        measured: values by name. If there are no rows, it contains only their number.
+        columns: the columns.
+        measured: values of the measures by name; only ``ROWS`` if the table has no rows.
     """
     return tuple(_of_column(field, i, measured) for i, field in enumerate(columns))
 
@@ -62,7 +64,7 @@ def _of_column(field: StructField, i: int, measured: Mapping[str, Any]) -> Colum
     return ColumnStatistics(
         name=lowered(field.name),
         nulls=int(measured[ROWS]) - values,
-        # An estimate, which can be above what is possible.
+        # The estimate can exceed the number of values.
         distinct=None if distinct is None else min(int(distinct), values),
         minimum=measured.get(f"least_{i}"),
         maximum=measured.get(f"greatest_{i}"),

@@ -1,4 +1,4 @@
-"""Types that a column may be given by ALTER TABLE."""
+"""Types to which ALTER TABLE can change a column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acidsql.session.acid_session import AcidSession
 def retyped(session: AcidSession, table: Table, old: Column, given: Column) -> Column:
     """Return a column with the name and type of its new definition.
 
-    NOT NULL, default and comment stay where the definition has none.
+    The column keeps its NOT NULL, default and comment if the definition does not contain them.
     """
     is_other = refuse_other_type(session, table, old, given)
     return Column(
@@ -30,10 +30,10 @@ def retyped(session: AcidSession, table: Table, old: Column, given: Column) -> C
 
 
 def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Column) -> bool:
-    """Return whether a definition of a column has another type, as which its files can be read.
+    """Return whether a definition changes the type of a column.
 
     Raises:
-        AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN.
+        AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN, the files cannot be read as the new type.
     """
     before, after = (bridge.parse_stored_type(session.spark, c.type) for c in (old, given))
     if old.identity is not None and before != after:
@@ -57,7 +57,7 @@ def refuse_other_type(session: AcidSession, table: Table, old: Column, given: Co
 
 
 def _becomes_instant(before: DataType, after: DataType) -> bool:
-    """Return whether a TIMESTAMP that stays would become one whose files contain the instant."""
+    """Return whether a type without instants would become one whose files contain instants."""
     if isinstance(before, StructType):
         pairs = zip(before.fields, after.fields, strict=False)
         return any(_becomes_instant(o.dataType, n.dataType) for o, n in pairs)

@@ -43,8 +43,8 @@ _SECONDS_PER_HOUR = 3600
 def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame:
     """Run COMPACT: compact a table or the named partitions in this Spark session, and clean up.
 
-    Of a partitioned table without PARTITION, the partitions that need it are compacted. With POOL,
-    compactions are requested, and left to the workers of the pool.
+    Without PARTITION, the partitions of a partitioned table that need it are compacted. With POOL,
+    the statement only requests compactions, and the workers of the pool run them.
 
     Returns:
         The queue entries, as SHOW COMPACTIONS lists them.
@@ -74,11 +74,10 @@ def compact(session: AcidSession, table: Table, statement: Compact) -> DataFrame
 
 
 def optimize(session: AcidSession, table: Table, statement: Optimize) -> DataFrame:
-    """Run OPTIMIZE: a major compaction of the partitions that need it, or with ZORDER BY a
-    rebalance of all of them.
+    """Run OPTIMIZE: compact the partitions that need it; with ZORDER BY, rebalance all of them.
 
-    A table that has columns of a Z-order among its properties is clustered by these, where a
-    partition needs a compaction.
+    The compactions are major. If a table property contains the columns of a Z-order, the partitions
+    that need a compaction are clustered by these columns.
 
     Returns:
         The queue entries, as SHOW COMPACTIONS lists them.
@@ -135,7 +134,7 @@ def vacuum(session: AcidSession, table: Table, statement: Vacuum) -> DataFrame:
     """Run VACUUM: remove the directories of a table that no reader needs.
 
     Returns:
-        Their paths.
+        The paths of these directories.
     """
     hours = statement.retain_hours
     removed = cleaner.vacuum(
@@ -148,10 +147,10 @@ def vacuum(session: AcidSession, table: Table, statement: Vacuum) -> DataFrame:
 
 
 def abort_compactions(session: AcidSession, statement: AbortCompactions) -> DataFrame:
-    """Run ABORT COMPACTIONS: take entries that no worker has begun from the queue.
+    """Run ABORT COMPACTIONS: abort entries of the queue that no worker has begun.
 
     Returns:
-        A row for each id: whether it was aborted, and why not.
+        A row for each id with its status, and the reason if the entry was not aborted.
     """
     rows: list[tuple[int, str, str | None]] = []
     for compaction_id in statement.ids:
@@ -205,7 +204,7 @@ def _check(statement: Compact) -> None:
 def _that_need_it(
     session: AcidSession, table: Table, places: Sequence[Partition], kind: CompactionType
 ) -> list[str | None]:
-    """Return the names of the partitions that have something to merge or to remove."""
+    """Return the names of the partitions with directories to merge or to remove."""
     listings = Listings(session.files, None)
     return [
         table.partition_name(place.values)
@@ -244,25 +243,26 @@ def _compact_one(
     options: CompactionOptions,
     is_again: bool = False,
 ) -> int:
-    """Request a compaction and do it; return the id of its entry.
+    """Request a compaction and run it; return the id of its entry.
 
-    A metastore that does compactions itself is waited for, if ``wait`` is true.
+    If another process has the entry, or the metastore runs compactions itself, wait for the
+    compaction if ``wait`` is true.
     """
     metastore = session.metastore
     name = worker.worker_name(session)
-    # An entry without its worker would be in the way of the next request.
+    # A signal must not leave an entry without a worker, which would block the next request.
     with DeferredSignals():
         entry = metastore.request_compaction(
             table.database, table.name, partition, kind, name, options
         )
-        # If the request was refused because of an entry that no worker has taken, this takes that
-        # entry: the process that requested it may have ended.
+        # If the request was refused because of an entry that no worker has taken, take this entry,
+        # because the process that requested it may have ended.
         taken = metastore.next_compaction(name, entry.compaction_id)
         if taken is not None:
             try:
                 worker.compact(session, taken)
             except TransactionStateError as error:
-                # Its entry went back to the queue because the clock jumped, or this process slept.
+                # The entry returned to the queue because the clock jumped or this process slept.
                 if error.condition != "COMPACTION_STATE_CHANGED" or is_again:
                     raise
                 return _compact_one(
@@ -276,7 +276,7 @@ def _compact_one(
 
 
 def _wait_for(session: AcidSession, compaction_id: int) -> None:
-    """Wait until another process has done a compaction.
+    """Wait until another process has finished a compaction.
 
     Raises:
         ConcurrencyError: COMPACTION_TIMEOUT.

@@ -28,12 +28,12 @@ from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
 
 def with_constraints(session: AcidSession, table: Table, added: Sequence[Constraint]) -> Table:
-    """Return a table with constraints added to it, as the metastore keeps them.
+    """Return a table with more constraints, as the metastore stores them.
 
     Raises:
         AcidAnalysisError: CONSTRAINT_ALREADY_EXISTS, MULTIPLE_PRIMARY_KEYS,
             UNSUPPORTED_CONSTRAINT_CHARACTERISTIC, COLUMN_NOT_FOUND, COLUMN_ALREADY_EXISTS,
-            FOREIGN_KEY_COLUMNS, and those of ``check_condition``.
+            FOREIGN_KEY_COLUMNS, and the errors of ``check_condition``.
     """
     for constraint in added:
         _check_name(table, constraint)
@@ -65,7 +65,7 @@ def _check_name(table: Table, constraint: Constraint) -> None:
 
 
 def _check_characteristics(constraint: Constraint) -> None:
-    """Refuse a key that is to be enforced, as Hive does (DDL of its keys needs DISABLE)."""
+    """Refuse a key with ENABLE or VALIDATE, as Hive does: its keys must be declared DISABLE."""
     if constraint.kind is ConstraintKind.CHECK:
         return
     given = {"ENABLE": constraint.enabled, "VALIDATE": constraint.validated}
@@ -80,7 +80,7 @@ def _check_characteristics(constraint: Constraint) -> None:
 
 
 def _resolved(session: AcidSession, table: Table, constraint: Constraint) -> Constraint:
-    """Return a constraint with names of columns and parent as the metastore has them."""
+    """Return a constraint with the names of its columns and parent as in the metastore."""
     key = name_key(session.spark)
     known = {key(c.name): c.name for c in (*table.columns, *table.partition_columns)}
     for name in constraint.columns:
@@ -116,13 +116,13 @@ def _resolved(session: AcidSession, table: Table, constraint: Constraint) -> Con
 
 
 def add_constraint(session: AcidSession, table: Table, statement: AddConstraint) -> DataFrame:
-    """Run ADD CONSTRAINT; the rows that are there must meet a CHECK."""
+    """Run ADD CONSTRAINT; the existing rows must satisfy a CHECK."""
     added = parse_constraint(statement.constraint.of(statement.text))
     if added is None:
         place = place_of(statement.text, statement.constraint.start, "")
         message = "CHECK, PRIMARY KEY, UNIQUE or FOREIGN KEY is expected"
         raise AcidParseError(message, **place)
-    with_constraints(session, table, [added])  # what is refused takes no write id
+    with_constraints(session, table, [added])  # a refused constraint takes no write id
     source = RecordedStatement(operation="ADD CONSTRAINT", text=statement.text)
     with write_transaction(session, alter_intent(table, source)) as transaction:
         old = transaction.table
@@ -161,7 +161,7 @@ def _check_rows(transaction: TableWrite, constraint: Constraint) -> None:
 
 
 def drop_constraint(session: AcidSession, table: Table, statement: DropConstraint) -> DataFrame:
-    """Run DROP CONSTRAINT; no row changes."""
+    """Run DROP CONSTRAINT; it changes no row."""
 
     def without(old: Table) -> Table:
         name = folded(statement.constraint_name)

@@ -1,7 +1,7 @@
 """ALTER TABLE … SET TBLPROPERTIES ('transactional'='true') on a plain ORC table.
 
-The table becomes a full ACID table where it lies. Its files are not rewritten; they are renamed, so
-that their names have their bucket ids.
+The table becomes a full ACID table in its directory. Its files are not rewritten. They are renamed,
+so that their names contain bucket ids.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ _SAID_OTHERWISE = ("external", "transactional")
 
 
 def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | None:
-    """Make a plain table transactional, whether it is the metastore's or in Spark's own catalog.
+    """Make a plain table of the metastore, or of Spark's catalog, transactional.
 
     Returns:
-        None if the statement does not ask for that, or names no such table: Spark then runs it.
+        None if the statement does not set ``transactional``, or does not name a plain table. Spark
+        then runs the statement.
 
     Raises:
-        AcidAnalysisError: it cannot become transactional (CANNOT_CONVERT_TABLE,
+        AcidAnalysisError: the table cannot become transactional (CANNOT_CONVERT_TABLE,
             UNSUPPORTED_FEATURE, UNSUPPORTED_DATATYPE, LOCATION_IN_USE).
         FormatError: a file of the table is not an ORC file.
     """
@@ -72,7 +73,7 @@ def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | N
     properties.setdefault("transactional_properties", "default")
     plain = replace(plain, table=replace(plain.table, properties=properties))
     _check(session, plain, set_here, of_spark=registered is None)
-    # Without a server plain tables are in no metastore that has locks.
+    # Without a metastore server, no metastore has locks for plain tables.
     alone = exclusive_lock(session, plain.table) if registered else nullcontext()
     with alone, ExitStack() as undo:
         codec = _rename_files(session, plain, undo.callback, of_spark=registered is None)
@@ -85,36 +86,36 @@ def convert(session: AcidSession, statement: ast.SetProperties) -> DataFrame | N
 
 
 def _of_spark(session: AcidSession, database: str, name: str) -> PlainTable | None:
-    """Return a table of Spark's own catalog, or None."""
-    found = bridge.catalog_table(session.spark, database, name)
-    if found is None:
+    """Return a table of Spark's catalog, or None."""
+    entry = bridge.catalog_table(session.spark, database, name)
+    if entry is None:
         return None
     if not session.metastore.capabilities.converts_spark_tables:
         raise _cannot(f"{database}.{name}", "it is a table of Spark's own catalog")
-    if "orc" not in found.provider:
-        raise _cannot(f"{database}.{name}", f"its format is {found.provider}, not ORC")
-    if found.bucketed:
+    if "orc" not in entry.provider:
+        raise _cannot(f"{database}.{name}", f"its format is {entry.provider}, not ORC")
+    if entry.bucketed:
         raise _cannot(f"{database}.{name}", "it has Spark's buckets, whose hash is not Hive's")
-    columns = columns_of(session.spark, found.schema)
-    stored = len(columns) - len(found.partition_columns)
+    columns = columns_of(session.spark, entry.schema)
+    stored = len(columns) - len(entry.partition_columns)
     table = Table(
         database=database,
         name=name,
         columns=columns[:stored],
         partition_columns=columns[stored:],
-        location=session.files.qualify(found.location),
-        properties={**found.properties, **({"comment": found.comment} if found.comment else {})},
-        owner=found.owner or session.user,
-        created=found.created // _MILLISECONDS,
+        location=session.files.qualify(entry.location),
+        properties={**entry.properties, **({"comment": entry.comment} if entry.comment else {})},
+        owner=entry.owner or session.user,
+        created=entry.created // _MILLISECONDS,
     )
     partitions = tuple(
         Partition(
-            values=tuple(values.get(c) or DEFAULT_PARTITION for c in found.partition_columns),
+            values=tuple(values.get(c) or DEFAULT_PARTITION for c in entry.partition_columns),
             location=session.files.qualify(location),
         )
-        for values, location in found.partitions
+        for values, location in entry.partitions
     )
-    return PlainTable(table=table, partitions=partitions, external=found.external, is_sorted=False)
+    return PlainTable(table=table, partitions=partitions, external=entry.external, is_sorted=False)
 
 
 def _check(
@@ -142,10 +143,10 @@ def _check(
 
 
 def _check_timestamps(session: AcidSession, table: Table) -> None:
-    """Refuse timestamps that Spark wrote in another time zone than the session's, and local times.
+    """Refuse TIMESTAMP_NTZ, and timestamps from another time zone than the session's.
 
-    Spark wrote local times in the JVM's zone; acidsql would read them as local times in the
-    session's. A TIMESTAMP_NTZ it wrote as a number.
+    Spark wrote a TIMESTAMP as a local time in the JVM's time zone; acidsql would read it as a local
+    time in the session's time zone. Spark wrote a TIMESTAMP_NTZ as a number.
     """
     for column in table.columns:
         if has_local_time(column):
@@ -173,10 +174,13 @@ def _rename_files(
     *,
     of_spark: bool,
 ) -> str | None:
-    """Rename the files of a table to names of original files; all are checked before.
+    """Check all files of a table, then rename them to names of original files.
 
     Args:
+        session: the session.
+        plain: the table.
         undo: receives the function that renames a file back, and its arguments.
+        of_spark: whether the table is in Spark's catalog.
 
     Returns:
         The codec of the newest file with rows; None if there is none.
@@ -184,8 +188,8 @@ def _rename_files(
     listings = Listings(session.files, None)
     table = plain.table
     places = [p.location for p in plain.partitions] if table.partition_columns else [table.location]
-    found = {place: _files(session, listings, table, place) for place in places}
-    paths = [child(place, name) for place, names in found.items() for name in names]
+    names_by_place = {place: _files(session, listings, table, place) for place in places}
+    paths = [child(place, name) for place, names in names_by_place.items() for name in names]
 
     def tail_of(path: str) -> OrcTail | None:
         return read_tail(session.files, path) if session.files.size(path) else None
@@ -195,14 +199,14 @@ def _rename_files(
     for path, tail in with_rows.items():
         _check_columns(table, path, tail, of_spark=of_spark)
     newest = max(with_rows, key=lambda path: _modified(listings, path), default=None)
-    for place, names in found.items():
-        # Spark's marker of a finished job, which Hive 3.1 would read as a file of the table.
+    for place, names in names_by_place.items():
+        # Delete Spark's marker of a finished job, which Hive 3.1 would read as a data file.
         session.files.delete(child(place, "_SUCCESS"))
         for old, new in new_names(names):
             source, target = child(place, old), child(place, new)
             session.files.rename(source, target)
             undo(session.files.rename, target, source)
-    sync(session.files, list(found))
+    sync(session.files, list(names_by_place))
     return newest and with_rows[newest].compression
 
 
@@ -246,9 +250,9 @@ def new_names(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _check_columns(table: Table, path: str, tail: OrcTail, *, of_spark: bool) -> None:
-    """Refuse a file whose columns are in another order than the table's.
+    """Refuse a file with its columns in another order than the table's columns.
 
-    Spark finds columns by name, readers of transactional tables by position.
+    Spark finds columns by name. Readers of transactional tables find them by position.
     """
     names = [lowered(name) for name, _ in tail.struct_fields()]
     if all(map(POSITIONAL_NAME.fullmatch, names)):

@@ -1,4 +1,4 @@
-"""CREATE TABLE, also over a directory that holds an ACID table already, and DROP TABLE."""
+"""CREATE TABLE, also over a directory with an existing ACID table, and DROP TABLE."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from acidsql.transactions.transaction import (
     transaction,
 )
 
-# File formats of insert-only tables, by the words of STORED AS.
+# File formats of insert-only tables, by the word after STORED AS.
 _FORMATS = {
     "orc": FileFormat.ORC,
     "parquet": FileFormat.PARQUET,
@@ -71,6 +71,8 @@ def create_table(
     """Run CREATE TABLE, also AS SELECT.
 
     Args:
+        session: the session.
+        statement: the statement.
         of_frame: whether the statement was made from a DataFrame; its text is then not recorded.
     """
     refuse_in_transaction(session, "CREATE TABLE")
@@ -87,15 +89,20 @@ def create_table(
         session.metastore.check_table(table)
         _create(session, table, adopts=statement.location is not None)
     except AcidAnalysisError:
-        # Another process may have created it since the statement looked.
+        # Another process may have created the table after the statement checked for it.
         if not (statement.if_not_exists and in_metastore(session, name)):
             raise
     return result.nothing(session.spark)
 
 
 def create_like(session: AcidSession, statement: CreateTableLike) -> DataFrame | None:
-    """Run CREATE TABLE … LIKE a transactional table: one of the same columns, partitions, buckets
-    and properties, without rows; return None if the other one is not the metastore's.
+    """Run CREATE TABLE … LIKE a transactional table.
+
+    The new table has the columns, partition columns, buckets and properties of the other table, but
+    no rows.
+
+    Returns:
+        None if the other table is not in the metastore.
     """
     source = find(session, statement.like)
     if source is None or source.table_type is TableType.VIEW:
@@ -123,17 +130,17 @@ def create_like(session: AcidSession, statement: CreateTableLike) -> DataFrame |
             raise _unsupported(
                 f"{key}={value}", f"{source.full_name} has {kept}: leave the property out", "LIKE"
             )
-    source = replace(source, constraints=())  # Hive and Spark copy none either
+    source = replace(source, constraints=())  # Hive and Spark copy no constraints either
     table = definition_like(session, source, name, statement.location, statement.properties)
     _create(session, table, adopts=statement.location is not None)
     return result.nothing(session.spark)
 
 
 def _new_name(session: AcidSession, statement: CreateTable) -> tuple[str, str] | None:
-    """Return database and name of the table that CREATE TABLE creates; None if there is one, and
-    the statement has IF NOT EXISTS.
+    """Return the database and the name of the table to create, and refuse unsupported clauses.
 
-    What is not supported is refused here, before anything is done.
+    Returns:
+        None if the table exists and the statement has IF NOT EXISTS.
     """
     name = new_table_name(session, statement.name, if_not_exists=statement.if_not_exists)
     if name is None:
@@ -143,7 +150,7 @@ def _new_name(session: AcidSession, statement: CreateTable) -> tuple[str, str] |
 
 
 def check_clauses(session: AcidSession, statement: CreateTable) -> None:
-    """Refuse clauses and properties that are not supported, before anything is done.
+    """Refuse unsupported clauses and properties before the statement changes anything.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE, INVALID_TABLE_PROPERTY.
@@ -188,7 +195,7 @@ def _refuse(statement: CreateTable) -> None:
 
 
 def _stored_as(statement: CreateTable) -> str:
-    """Return the file format of a new table in lower case; ORC if none is named."""
+    """Return the file format of a new table in lower case; the default is ORC."""
     return (statement.stored_as or statement.using or "ORC").lower()
 
 
@@ -207,14 +214,15 @@ def _defined(
     columns: tuple[Column, ...],
     partition_columns: tuple[Column, ...],
 ) -> Table:
-    """Return the definition of a new table, whose place belongs to no other one."""
+    """Return the definition of a new table; refuse a location that belongs to another table."""
     location = statement.location
     if location is None:
         location = child(session.database_location(database), name)
     place = session.files.qualify(location)
     table = definition(session, statement, (database, name), columns, partition_columns, place)
     if statement.location is not None or not session.metastore.capabilities.chooses_locations:
-        # A server that chooses locations keeps them apart, and the check would read many tables.
+        # A metastore that chooses locations gives each table a different one. The check is then
+        # unnecessary, and it would read many tables.
         check_location(session, table)
     return table
 
@@ -227,16 +235,18 @@ def definition(
     partition_columns: tuple[Column, ...],
     location: str,
 ) -> Table:
-    """Return the definition of a table that CREATE TABLE makes.
+    """Return the definition of a table that CREATE TABLE creates.
 
     Args:
-        name: database and name.
-        columns: in files.
-        partition_columns: its partition columns.
-        location: its directory, qualified.
+        session: the session.
+        statement: the statement.
+        name: database and name of the table.
+        columns: the columns in files.
+        partition_columns: the partition columns.
+        location: directory of the table, qualified.
 
     Raises:
-        AcidAnalysisError: those of ``check_bucket_columns``, ``Metastore.check_table`` and
+        AcidAnalysisError: the errors of ``check_bucket_columns``, ``Metastore.check_table`` and
             ``check_text_columns``.
     """
     database, table_name = name
@@ -266,17 +276,19 @@ def definition(
 
 
 def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
-    """Enter a table in the metastore, with the partitions and ids of an existing directory.
+    """Create a table in the metastore, with the partitions and ids of an existing directory.
 
     Args:
-        adopts: whether its directory may hold a table already, since the statement names it.
+        session: the session.
+        table: the table.
+        adopts: whether the directory can contain a table, because the statement names it.
     """
     if not adopts:
         check_empty(session, table)
     check_unowned(session, table.location)
-    found = existing(session, table)
+    adopted = existing(session, table)
     is_checked = table.enforced_constraints or table.generated_columns or table.identity_columns
-    if is_checked and (found.partitions or found.highest_write_id):
+    if is_checked and (adopted.partitions or adopted.highest_write_id):
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CHECK_OF_ADOPTED_TABLE",
             f"the rows in {table.location} were never checked: leave CHECK out, then run ALTER "
@@ -284,10 +296,10 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
         )
     make_directory(session.files, table.location)
     session.metastore.create_table(
-        with_codec(session, table, found.codec),
-        found.partitions,
-        found.highest_write_id,
-        found.highest_txn_id,
+        with_codec(session, table, adopted.codec),
+        adopted.partitions,
+        adopted.highest_write_id,
+        adopted.highest_txn_id,
     )
 
 
@@ -299,7 +311,7 @@ class _Buckets(TypedDict):
 def _buckets(
     session: AcidSession, clustering: Clustering | None, columns: Sequence[Column]
 ) -> _Buckets:
-    """Return the bucket columns and the number of buckets; none without CLUSTERED BY."""
+    """Return the bucket columns and the number of buckets; () and 0 without CLUSTERED BY."""
     if clustering is None:
         return {"bucket_columns": (), "num_buckets": 0}
     key = name_key(session.spark)
@@ -336,8 +348,10 @@ def defined_by_query(
 ) -> tuple[Table, DataFrame] | None:
     """Return the table that CREATE TABLE … AS SELECT creates, and its rows.
 
-    The columns of the rows are in the order of the table. The result is None if the table exists
-    already and the statement has IF NOT EXISTS.
+    The columns of the rows are in the order of the table.
+
+    Returns:
+        None if the table exists and the statement has IF NOT EXISTS.
     """
     name = _new_name(session, statement)
     if name is None:
@@ -350,10 +364,12 @@ def defined_by_query(
 
 
 def _create_as_select(session: AcidSession, statement: CreateTable, text: str | None) -> DataFrame:
-    """Create a table with the columns and the rows of a query; it is visible when it has them.
+    """Create a table with the columns and rows of a query; one commit makes both visible.
 
     Args:
-        text: of the statement, for the table's history.
+        session: the session.
+        statement: the statement.
+        text: text of the statement for the table's history, or None.
     """
     with leased_snapshot(session) as snapshot:
         defined = defined_by_query(session, snapshot, statement)

@@ -1,4 +1,4 @@
-"""Columns of a new table, listed or of its query."""
+"""Columns of a new table, from its column list or from its query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from acidsql.syntax.statements import CreateTable
 
 
 def is_insert_only(statement: CreateTable) -> bool:
-    """Return whether a new table takes rows only (``transactional_properties``)."""
+    """Return whether a new table is insert-only (``transactional_properties``)."""
     properties = {key.lower(): value.lower() for key, value in statement.properties.items()}
     return properties.get("transactional_properties") == "insert_only"
 
@@ -32,8 +32,10 @@ def is_insert_only(statement: CreateTable) -> bool:
 def given_columns(
     session: AcidSession, statement: CreateTable
 ) -> tuple[tuple[Column, ...], tuple[Column, ...], tuple[Constraint, ...]]:
-    """Return the columns in files, the partition columns and the constraints of CREATE TABLE that
-    has no query.
+    """Return the columns and constraints of CREATE TABLE without a query.
+
+    Returns:
+        The columns in files, the partition columns and the constraints.
 
     Raises:
         AcidAnalysisError: MISSING_COLUMNS; see ``check_columns``.
@@ -101,8 +103,10 @@ def _split(
 def queried_columns(
     session: AcidSession, snapshot: StatementSnapshot, statement: CreateTable
 ) -> tuple[tuple[Column, ...], tuple[Column, ...], DataFrame]:
-    """Return the columns in files and the partition columns of CREATE TABLE … AS SELECT, and the
-    rows, whose columns are in this order.
+    """Return the columns and rows of CREATE TABLE … AS SELECT.
+
+    Returns:
+        The columns in files, the partition columns, and the rows with their columns in this order.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CTAS_COLUMNS; see ``check_columns``.
@@ -113,8 +117,8 @@ def queried_columns(
             "CREATE TABLE … AS SELECT takes its columns from the query: name them there",
         )
     rows = snapshot.run(statement.query.of(statement.text))
-    found = columns_of(session.spark, as_nullable(rows.schema))
-    columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in found)
+    of_query = columns_of(session.spark, as_nullable(rows.schema))
+    columns = tuple(Column(name=c.name, type=c.type, comment=c.comment) for c in of_query)
     columns, partition_columns = _checked(session, statement, columns)
     return columns, partition_columns, rows.select(*_quoted([*columns, *partition_columns]))
 

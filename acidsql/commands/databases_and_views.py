@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 
 def create_database(session: AcidSession, statement: CreateDatabase) -> DataFrame | None:
-    """Run CREATE DATABASE, in the metastore and in Spark's own catalog."""
+    """Run CREATE DATABASE, in the metastore and in Spark's catalog."""
     name = _database(session, statement.name)
     if name is None:
         return None
@@ -77,7 +77,7 @@ def create_database(session: AcidSession, statement: CreateDatabase) -> DataFram
 
 
 def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | None:
-    """Run DROP DATABASE, in the metastore and in Spark's own catalog.
+    """Run DROP DATABASE, in the metastore and in Spark's catalog.
 
     The database must be empty unless CASCADE is given.
     """
@@ -121,7 +121,7 @@ def alter_database(
     """Set or remove DBPROPERTIES in the metastore; Spark then runs the statement in its catalog.
 
     Raises:
-        ParseException: Spark of this version does not have the statement.
+        ParseException: this version of Spark does not have the statement.
     """
     name = _database(session, statement.name)
     if name is None or not session.has_database(name):
@@ -138,21 +138,23 @@ def alter_database(
 
 
 def _spark_tables(session: AcidSession, database: str) -> list[CatalogTable]:
-    """Return the tables and views that Spark's own catalog has in a database."""
+    """Return the tables and views that Spark's catalog has in a database."""
     place = f"spark_catalog.{quote(database)}"
-    found = session.spark.catalog.listTables(place)
-    return [table for table in found if not table.isTemporary]
+    tables = session.spark.catalog.listTables(place)
+    return [table for table in tables if not table.isTemporary]
 
 
 def _drop_in_spark(session: AcidSession, name: str, location: str, text: str) -> None:
-    """Have Spark drop a database whose tables are gone.
+    """Have Spark drop a database after the metastore has dropped its tables.
 
-    Spark's own catalog deletes the directory of a database with all that is in it, even what others
-    have put there by now. So the database is moved to a place that does not exist.
+    Spark's catalog deletes the directory of a database with all its content, including files that
+    others have added meanwhile. So the location of the database is first set to a directory that
+    does not exist.
     """
     if not session.spark.catalog.databaseExists(f"spark_catalog.{quote(name)}"):
         return
-    # Its in-memory catalog forgets them, and leaves their files to the deletion of the directory.
+    # With the database, Spark's in-memory catalog would drop only the entries of the tables. It
+    # relies on the deletion of the directory to delete their files.
     for table in _spark_tables(session, name):
         kind = "VIEW" if table.tableType == "VIEW" else "TABLE"
         place = f"spark_catalog.{quote(name)}.{quote(table.name)}"
@@ -161,7 +163,7 @@ def _drop_in_spark(session: AcidSession, name: str, location: str, text: str) ->
     try:
         session.spark.sql(f"ALTER DATABASE spark_catalog.{quote(name)} SET LOCATION {nowhere}")
     except AnalysisException as error:
-        # A catalog kept by Hive 2 cannot; there the directory must be empty.
+        # A catalog of Hive 2 cannot change the location, so the directory must be empty.
         if session.files.exists(location) and not session.files.delete_if_empty(location):
             logger.warning(
                 "Spark keeps the database %s, whose directory is in use: %s", name, error
@@ -171,7 +173,7 @@ def _drop_in_spark(session: AcidSession, name: str, location: str, text: str) ->
 
 
 def use(session: AcidSession, statement: Use) -> DataFrame | None:
-    """Make a database of the metastore known to Spark, which then runs USE itself."""
+    """Add a database of the metastore to Spark's catalog; Spark then runs USE itself."""
     name = _database(session, statement.name)
     if name is not None and session.has_database(name):
         mirror_database(session, name)
@@ -185,21 +187,24 @@ def _database(session: AcidSession, parts: Name) -> str | None:
 
 
 def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None:
-    """Run CREATE VIEW over ACID tables, or in place of a view of the metastore.
+    """Run CREATE VIEW if it reads ACID tables, or names a table or view of the metastore.
 
-    The text is kept, and each query resolves it again. None for other views, which are Spark's.
+    The metastore stores the text of the query, and each use of the view resolves it again.
+
+    Returns:
+        None for other views, which are Spark's.
     """
     query = statement.query.of(statement.text)
-    found = parse_and_resolve(session, query)
-    if not found.tables and not _names_own(session, statement):
+    parsed = parse_and_resolve(session, query)
+    if not parsed.tables and not _is_in_metastore(session, statement):
         return None
     for clause in statement.unsupported:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.CREATE_VIEW",
             f"{clause} is not supported in a view of ACID tables: leave it out",
         )
-    temporary = {r.parts for r in found.references if names_temp_view(session, r.parts)}
-    # A global one lives as long as others do, and is named behind their database.
+    temporary = {r.parts for r in parsed.references if names_temp_view(session, r.parts)}
+    # Global temporary views live equally long, and their names are qualified by their database.
     outlived = {p for p in temporary if not (statement.global_temporary and len(p) > 1)}
     if outlived and not statement.temporary:
         raise AcidAnalysisError(
@@ -208,7 +213,7 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
             f"{'.'.join(min(outlived))}: use CREATE TEMPORARY VIEW",
         )
     snapshot = latest_snapshot(session)
-    frame = bridge.frame_of(session.spark, snapshot.plan_of(found))
+    frame = bridge.frame_of(session.spark, snapshot.plan_of(parsed))
     place = None if statement.temporary else qualified(session, statement.name)
     if statement.global_temporary:
         place = lowered(bridge.global_temp_database(session.spark)), lowered(statement.name[-1])
@@ -249,13 +254,15 @@ def create_view(session: AcidSession, statement: CreateView) -> DataFrame | None
 
 
 def alter_view_as(session: AcidSession, statement: AlterViewAs) -> DataFrame | None:
-    """Run ALTER VIEW … AS of a view of the metastore, which keeps its comment and properties; None
-    for other views, which are Spark's.
+    """Run ALTER VIEW … AS on a view of the metastore; the view keeps its comment and properties.
+
+    Returns:
+        None for other views, which are Spark's.
     """
     view = find(session, statement.name)
     if view is None or view.table_type is not TableType.VIEW:
         return None
-    own = (VIEW_DATABASE, VIEW_TEMPORARY)
+    internal = (VIEW_DATABASE, VIEW_TEMPORARY)
     return create_view(
         session,
         CreateView(
@@ -264,19 +271,21 @@ def alter_view_as(session: AcidSession, statement: AlterViewAs) -> DataFrame | N
             name_span=statement.name_span,
             query=statement.query,
             or_replace=True,
-            properties={key: value for key, value in view.properties.items() if key not in own},
+            properties={
+                key: value for key, value in view.properties.items() if key not in internal
+            },
         ),
     )
 
 
 def _view_columns(session: AcidSession, text: str, span: Span) -> tuple[Column, ...]:
-    """Return the columns that CREATE VIEW names, with their comments; their types are unknown."""
+    """Return the columns that CREATE VIEW lists, with their comments; their types are unknown."""
     try:
         given = bridge.parse_view_columns(session.spark, span.of(text))
     except ParseException:
         bridge.parse(session.spark, text)  # the error shows the whole statement
         raise
-    return tuple(Column(name=name, type="string", comment=said) for name, said in given)
+    return tuple(Column(name=name, type="string", comment=comment) for name, comment in given)
 
 
 def _local_names(temporary: Iterable[Name]) -> list[str]:
@@ -284,7 +293,7 @@ def _local_names(temporary: Iterable[Name]) -> list[str]:
     return sorted(lowered(name[0]) for name in temporary if len(name) == 1)
 
 
-def _names_own(session: AcidSession, statement: CreateView) -> bool:
+def _is_in_metastore(session: AcidSession, statement: CreateView) -> bool:
     """Return whether the metastore has a table or view with the name of a persistent view."""
     if statement.temporary or statement.global_temporary:
         return False
@@ -308,7 +317,7 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
             return result.nothing(session.spark)
         raise already_exists(name)
     if spark_has_it:
-        # Refused by Spark if it is a table.
+        # Spark refuses this if the name is that of a table.
         session.spark.sql(f"DROP VIEW {'.'.join(map(quote, name))}")
     if existing is not None and existing.table_type is TableType.MANAGED:
         raise AcidAnalysisError(
@@ -327,7 +336,7 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
 
 
 def drop_view(session: AcidSession, statement: DropView) -> DataFrame | None:
-    """Run DROP VIEW of a view of the metastore; None for other views, which are Spark's."""
+    """Run DROP VIEW on a view of the metastore; return None for other views, which are Spark's."""
     if bridge.is_temp_view(session.spark, statement.name):
         return None
     view = find(session, statement.name)

@@ -27,7 +27,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import orc_codec, takes_instants
 from acidsql.storage.staging import ORC_COMPRESS
 
-# Settings of ORC's writer that reach it from table properties.
+# Table properties that acidsql passes to ORC's writer.
 _ORC_PROPERTIES = frozenset(
     {
         ORC_COMPRESS,
@@ -45,7 +45,7 @@ _PROPERTIES = ("default", "insert_only")
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
-    """Refuse table properties that are wrong, or that would have no effect.
+    """Refuse table properties that are invalid or would have no effect.
 
     Raises:
         AcidAnalysisError: INVALID_TABLE_PROPERTY, UNSUPPORTED_FEATURE.
@@ -86,9 +86,7 @@ def check_properties(properties: Mapping[str, str]) -> None:
 
 
 def warn_of_retention(session: AcidSession, properties: Mapping[str, str]) -> None:
-    """Warn if a table is to keep its history, and the metastore has a cleaner that does not know
-    it (``UserWarning``).
-    """
+    """Warn if the metastore's cleaner ignores a property that retains history (``UserWarning``)."""
     requested = any(key.lower() == RETENTION_PROPERTY for key in properties)
     if requested and not session.metastore.capabilities.queues_cleanups:
         warnings.warn(
@@ -100,15 +98,17 @@ def warn_of_retention(session: AcidSession, properties: Mapping[str, str]) -> No
         )
 
 
-def with_codec(session: AcidSession, table: Table, found: str | None = None) -> Table:
+def with_codec(session: AcidSession, table: Table, adopted: str | None = None) -> Table:
     """Return a new table with the codec of its files among its properties (``orc.compress``).
 
-    The statement's own property decides, then the files that the table takes over, then the
-    session's settings. Without any of them it is zstd, where all readers know it; else the property
-    is left out, and zlib is meant, as in Hive. The property makes Hive write the same.
+    The first of these determines the codec: the statement's property, the files that the table
+    takes over, the session's settings. Otherwise it is zstd, if all readers support zstd. If they
+    do not, the property is left out, which means zlib, as in Hive. Hive obeys the property too.
 
     Args:
-        found: codec of the newest file that the table takes over.
+        session: the session.
+        table: the new table.
+        adopted: codec of the newest file that the table takes over.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -117,7 +117,8 @@ def with_codec(session: AcidSession, table: Table, found: str | None = None) -> 
     if given or table.file_format is not FileFormat.ORC:
         return table
     known = session.metastore.capabilities.readers_know_zstd
-    codec = found if found in CODECS else orc_codec(session.spark) or ("zstd" if known else None)
+    codec = adopted if adopted in CODECS else orc_codec(session.spark)
+    codec = codec or ("zstd" if known else None)
     if codec is None:
         return table
     return replace(table, properties={**table.properties, ORC_COMPRESS: codec.upper()})
@@ -131,14 +132,15 @@ def _unsupported(feature: str, reason: str, condition: str | None = None) -> Aci
 
 
 def check_unique(names: Sequence[str], owner: str, what: str = "columns") -> None:
-    """Refuse names of columns if two of them are the same to Spark or to Hive.
+    """Refuse names of columns if Spark or Hive treats two of them as the same name.
 
     The value of ``spark.sql.caseSensitive`` does not matter: in a Hive table, names must differ in
     more than case.
 
     Args:
-        owner: of the columns, for the message.
-        what: are named.
+        names: the names.
+        owner: owner of the columns, for the message.
+        what: noun for the named things, for the message.
 
     Raises:
         AcidAnalysisError: COLUMN_ALREADY_EXISTS.
@@ -160,7 +162,7 @@ def check_unique(names: Sequence[str], owner: str, what: str = "columns") -> Non
 def check_columns(
     session: AcidSession, columns: Sequence[Column], partition_columns: Sequence[Column]
 ) -> None:
-    """Refuse columns that a table cannot have: by their names, types or defaults.
+    """Refuse columns with names, types or defaults that a table cannot have.
 
     Raises:
         AcidAnalysisError: COLUMN_ALREADY_EXISTS, RESERVED_COLUMN_NAME, MISSING_COLUMNS,
@@ -211,9 +213,9 @@ def check_columns(
 def with_timestamp_types(
     session: AcidSession, columns: tuple[Column, ...], *, insert_only: bool
 ) -> tuple[Column, ...]:
-    """Return new columns whose TIMESTAMPs are what ``spark.acidsql.timestampType`` says.
+    """Return new columns with the TIMESTAMP type that ``spark.acidsql.timestampType`` selects.
 
-    An insert-only table has no instants: Spark's writers of plain files do not write them.
+    An insert-only table has no instants, because Spark's writers of plain files do not write them.
     """
     if insert_only or not takes_instants(session.spark):
         return columns
@@ -230,8 +232,9 @@ def with_timestamp_types(
 
 
 def check_local_times(table: Table) -> None:
-    """Refuse TIMESTAMP_NTZ and TIMESTAMP_LTZ in an insert-only table: Spark's writers of plain
-    files do not write them as Hive reads them.
+    """Refuse TIMESTAMP_NTZ and TIMESTAMP_LTZ in an insert-only table.
+
+    Spark's writers of plain files do not write these types as Hive reads them.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
@@ -247,7 +250,7 @@ def check_local_times(table: Table) -> None:
 
 
 def _check_default(session: AcidSession, column: Column) -> None:
-    """Refuse a default that Spark refuses; its values of char and varchar are strings."""
+    """Refuse a default that Spark refuses; defaults of char and varchar are checked as strings."""
     declared = bridge.parse_type(session.spark, column.type)
     cast = "STRING" if isinstance(declared, CharType | VarcharType) else column.type
     bridge.check_default(session.spark, column.name, str(column.default), cast)

@@ -80,14 +80,15 @@ def as_column(
     | show_statements.DescribeDetail
     | show_statements.DescribeHealth,
 ) -> show_statements.Describe | None:
-    """Return a statement as DESCRIBE of a column, if it can mean nothing else.
+    """Return a statement as DESCRIBE of a column, if no other meaning is possible.
 
-    ``DESCRIBE history id`` may be about the column of a table that is called history; it is not if
-    there is a table of the name that follows.
+    ``DESCRIBE history id`` describes column ``id`` of the table ``history`` if this table exists
+    and a table ``id`` does not.
 
     Args:
-        word: the name of the table.
-        statement: of one of the kinds that begin with such a word.
+        session: the session.
+        word: keyword of the statement, which can also be the name of a table.
+        statement: the statement as parsed, with the keyword.
     """
     known = [name for name in (statement.name, (word,)) if _is_known(session, name)]
     if known != [(word,)] or statement.text[statement.name_span.end :].strip():
@@ -105,7 +106,7 @@ def _is_known(session: AcidSession, name: Name) -> bool:
 
 
 def described(session: AcidSession, table: Table) -> list[_Row]:
-    """Return name, type and comment of each column; a view has those of its query."""
+    """Return the name, type and comment of each column; a view has the columns of its query."""
     if table.table_type is TableType.VIEW:
         frame = bridge.frame_of(session.spark, latest_snapshot(session).relation(table))
         fields = frame.schema.fields
@@ -139,8 +140,9 @@ def _describe_column(session: AcidSession, table: Table, wanted: str, mode: str)
 
 
 def _column_statistics(session: AcidSession, table: Table, name: str) -> list[tuple[str, str]]:
-    """Return the statistics of a column of the whole table, as Spark names them; NULL for those
-    that are not kept, or are out of date.
+    """Return the statistics of a column in the whole table, under Spark's names.
+
+    A statistic is NULL if the metastore does not have it, or if it is out of date.
     """
     kept = None
     if table.table_type is TableType.MANAGED:
@@ -162,7 +164,7 @@ def _column_statistics(session: AcidSession, table: Table, name: str) -> list[tu
 def _statistics(
     session: AcidSession, table: Table, partition: Partition | None = None
 ) -> list[_Row]:
-    """Return the row with size and number of rows, if the table or partition was analysed."""
+    """Return a row with size and number of rows, if the table or partition was analysed."""
     if table.table_type is TableType.VIEW:
         return []
     kept = session.metastore.statistics(table, partition.values if partition else None)

@@ -1,4 +1,4 @@
-"""DESCRIBE DETAIL: one row about a table, with the columns of Delta Lake where they fit."""
+"""DESCRIBE DETAIL: one row about a table, with Delta Lake's column names where they fit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COLUMNS = (
     ("nextWriteId", "BIGINT"),
 )
 
-# Entries among which the last commit is looked for; those above it are open or aborted.
+# The last commit is searched in this many entries; the entries above it are open or aborted.
 _LOOKED_AT = 100
 
 

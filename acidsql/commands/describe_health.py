@@ -1,4 +1,4 @@
-"""DESCRIBE HEALTH: what the directories of a table hold, who holds their cleaning back, advice."""
+"""DESCRIBE HEALTH: content of a table's directories, transactions that block cleaning, advice."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ _COLUMNS = (
 
 
 def describe_health(session: AcidSession, table: Table, statement: DescribeHealth) -> DataFrame:
-    """Run DESCRIBE HEALTH: a row for each partition, or for the table."""
-    found = health(session, table, statement.partition)
-    return result.table(session.spark, _COLUMNS, [_row(one) for one in found])
+    """Run DESCRIBE HEALTH: return a row for each partition, or for an unpartitioned table."""
+    healths = health(session, table, statement.partition)
+    return result.table(session.spark, _COLUMNS, [_row(one) for one in healths])
 
 
 def health(
@@ -69,7 +69,7 @@ def health(
     Args:
         session: the session.
         table: the table.
-        spec: partitions that are looked at, by default all.
+        spec: partitions to measure, by default all.
 
     Raises:
         AcidLookupError: PARTITIONS_NOT_FOUND.
@@ -82,10 +82,10 @@ def health(
         for c in session.metastore.compactions()
         if (c.database, c.table) == (table.database, table.name)
     ]
-    # Before the snapshot, whose own transaction is not meant.
+    # Determined before the snapshot, because the snapshot's own transaction does not count.
     oldest = _oldest(session)
     with snapshot_of(session, table, wanted) as snapshot:
-        found = measured(session, snapshot)
+        measures = measured(session, snapshot)
         columns = zorder_of(session, table)
         shares = [
             tuple(point_read_shares(session, snapshot, partition, columns).items())
@@ -95,10 +95,10 @@ def health(
     limits, now = thresholds(table.properties), time.time()
     cleans = session.metastore.cleans_compactions
     healths = []
-    for partition, one, read in zip(snapshot.partitions, found, shares, strict=True):
-        own = [c for c in queue if c.partition == one.partition]
+    for partition, one, read in zip(snapshot.partitions, measures, shares, strict=True):
+        of_partition = [c for c in queue if c.partition == one.partition]
         whole = replace(
-            _with_queue(one, own, oldest), open_write_ids=shared, point_read_shares=read
+            _with_queue(one, of_partition, oldest), open_write_ids=shared, point_read_shares=read
         )
         target = _target(table, partition.values)
         sentences = advice(
@@ -112,12 +112,12 @@ def health(
 def snapshot_of(
     session: AcidSession, table: Table, wanted: Sequence[tuple[str, ...]] | None = None
 ) -> Iterator[TableSnapshot]:
-    """Take a snapshot of a table, whose files stay as long as the block.
+    """Take a snapshot of a table; its files are retained until the block ends.
 
     Args:
         session: the session.
         table: the table.
-        wanted: values of the partitions, None for all.
+        wanted: values of the partitions to include, None for all.
     """
     with transaction(session, TxnType.READ_ONLY) as opened:
         txns = session.metastore.valid_txns(opened.txn_id)
@@ -139,12 +139,12 @@ def _oldest(session: AcidSession) -> OpenTransaction | None:
 
 
 def _with_queue(one: Health, queue: Sequence[Compaction], oldest: OpenTransaction | None) -> Health:
-    """Add what the compaction queue shows.
+    """Add information from the compaction queue to the health of a partition.
 
     Args:
-        one: health of a partition.
-        queue: its compactions, newest first.
-        oldest: open transaction.
+        one: health of the partition.
+        queue: compactions of the partition, newest first.
+        oldest: the oldest open transaction.
     """
     pending = [c for c in queue if c.state in (CompactionState.INITIATED, CompactionState.WORKING)]
     uncleaned = [c for c in queue if c.state is CompactionState.READY_FOR_CLEANING]
@@ -165,7 +165,7 @@ def _with_queue(one: Health, queue: Sequence[Compaction], oldest: OpenTransactio
 
 
 def _target(table: Table, values: Sequence[str]) -> str:
-    """Return a table or partition as ALTER TABLE names it."""
+    """Return the name of a table or partition as ALTER TABLE writes it."""
     name = f"{_plain_or_quoted(table.database)}.{_plain_or_quoted(table.name)}"
     if not values:
         return name
@@ -175,7 +175,7 @@ def _target(table: Table, values: Sequence[str]) -> str:
 
 
 def _plain_or_quoted(name: str) -> str:
-    """Put backticks around a name that is no plain identifier."""
+    """Put backticks around a name that is not a plain identifier."""
     return name if name.isidentifier() else quote(name)
 
 

@@ -40,8 +40,7 @@ def describe_history(session: AcidSession, table: Table, statement: DescribeHist
 def history(session: AcidSession, table: Table, most: int | None) -> tuple[HistoryEntry, ...]:
     """Return the newest entries of a table's history.
 
-    For write ids that the metastore knows nothing about, entries contain what the table's files
-    show.
+    If the metastore has no entry for a write id, its entry is derived from the table's files.
     """
     known = session.metastore.history(table.database, table.name, most)
     left = None if most is None else most - len(known)

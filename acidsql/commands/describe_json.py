@@ -1,4 +1,4 @@
-"""DESCRIBE EXTENDED … AS JSON: what Spark's says of its own tables, with the same keys."""
+"""DESCRIBE EXTENDED … AS JSON, with the keys that Spark uses for its own tables."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def describe_as_json(
     Args:
         session: the session.
         table: the table.
-        columns: as DESCRIBE has them.
-        partition: that is described, None for the table.
-        mode: EXTENDED or FORMATTED in lower case.
+        columns: the columns that DESCRIBE lists.
+        partition: the partition to describe, None for the whole table.
+        mode: ``extended``, ``formatted`` or ``plain``.
 
     Raises:
-        AcidAnalysisError: DESCRIBE_JSON_NOT_EXTENDED, neither of both is given.
+        AcidAnalysisError: DESCRIBE_JSON_NOT_EXTENDED, neither EXTENDED nor FORMATTED is given.
     """
     if mode == "plain":
         raise AcidAnalysisError(
@@ -51,8 +51,8 @@ def describe_as_json(
             f"DESCRIBE {table.full_name} AS JSON needs a word more: write DESCRIBE EXTENDED "
             f"{table.full_name} AS JSON",
         )
-    said = json.dumps(dict(_entries(session, table, columns, partition)), ensure_ascii=False)
-    return result.table(session.spark, [("json_metadata", "STRING")], [(said,)])
+    text = json.dumps(dict(_entries(session, table, columns, partition)), ensure_ascii=False)
+    return result.table(session.spark, [("json_metadata", "STRING")], [(text,)])
 
 
 def _entries(
@@ -103,20 +103,20 @@ def _column(
 ) -> dict[str, Any]:
     name, text, comment = one
     kind = bridge.parse_type(session.spark, text if declared is None else declared.type)
-    said = {
+    entry = {
         "name": name,
         "type": type_as_json(kind),
         "nullable": declared is None or declared.nullable,
     }
     if comment is not None:
-        said["comment"] = comment
+        entry["comment"] = comment
     if declared is not None and declared.default is not None:
-        said["default"] = declared.default
+        entry["default"] = declared.default
     if declared is not None and declared.generated is not None:
-        said["generated"] = declared.generated
+        entry["generated"] = declared.generated
     if declared is not None and declared.identity is not None:
-        said["identity"] = declared.identity
-    return said
+        entry["identity"] = declared.identity
+    return entry
 
 
 def type_as_json(kind: DataType) -> dict[str, Any]:

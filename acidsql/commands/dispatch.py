@@ -1,4 +1,4 @@
-"""Dispatch of a statement to its command, or to Spark if it is not acidsql's."""
+"""Dispatch of a statement to its command, or to Spark if no command handles it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ def run(
     """Run one statement.
 
     Args:
-        on_spark: runs the statement if it has no ACID tables in it; by default Spark does.
+        session: the session.
+        text: text of the statement.
+        on_spark: runs the statement if it uses no ACID tables; by default Spark runs it.
     """
     with phase(Phase.PARSE):
         statement = parse_in_session(session.spark, text) or _replacement(session, text)
@@ -99,8 +101,12 @@ def run(
 
 
 def _replacement(session: AcidSession, text: str) -> ast.CreateTable | None:
-    """Return a CREATE OR REPLACE TABLE or REPLACE TABLE that names no format, if it is about an
-    ACID table, whose format the new one has; else None.
+    """Parse CREATE OR REPLACE TABLE or REPLACE TABLE without a format, if its table is ACID.
+
+    The new table is then ACID too.
+
+    Returns:
+        None for any other statement.
     """
     if not _MAY_REPLACE.search(text):
         return None
@@ -113,7 +119,7 @@ def _replacement(session: AcidSession, text: str) -> ast.CreateTable | None:
 
 
 def _operation(statement: ast.Statement | None) -> str:
-    """Return the first words of a statement, for its metrics and the names of its jobs."""
+    """Return the leading keywords of a statement, for its metrics and the names of its jobs."""
     if statement is None:
         return "QUERY"
     if isinstance(statement, ast.Insert):
@@ -124,33 +130,33 @@ def _operation(statement: ast.Statement | None) -> str:
 def run_on_spark(
     session: AcidSession, text: str, on_spark: Callable[[], DataFrame] | None = None
 ) -> DataFrame:
-    """Run a statement in Spark, with scans of one snapshot in place of its ACID tables."""
+    """Run a statement in Spark; replace its ACID tables with scans of one snapshot."""
     with phase(Phase.PLAN):
-        found = parse_and_resolve(session, text)
-    refuse_damage(session, found.plan)
-    refuse_inner(session, found.plan)
-    executed = execute_immediate(session, found.plan, lambda inner: run(session, inner))
+        parsed = parse_and_resolve(session, text)
+    refuse_damage(session, parsed.plan)
+    refuse_inner(session, parsed.plan)
+    executed = execute_immediate(session, parsed.plan, lambda inner: run(session, inner))
     if executed is not None:
         return executed
-    transactions.check_of_spark(session, found.plan)
-    check_reads_of_spark(session, found.plan)
-    created = bridge.created_table(found.plan)
+    transactions.check_of_spark(session, parsed.plan)
+    check_reads_of_spark(session, parsed.plan)
+    created = bridge.created_table(parsed.plan)
     if created is not None and in_metastore(session, created[0]):
         if not created[1]:
             raise already_exists(created[0])
         return result.nothing(session.spark)
-    if not found.tables:
+    if not parsed.tables:
         return _unchanged_on_spark(session, on_spark or (lambda: session.spark.sql(text)))
     with leased_snapshot(session) as snapshot:
         watch_query(session, snapshot)
-        return snapshot.run(found)
+        return snapshot.run(parsed)
 
 
 def _unchanged_on_spark(session: AcidSession, run_it: Callable[[], DataFrame]) -> DataFrame:
-    """Run a statement in Spark as it is.
+    """Run a statement in Spark without changes.
 
-    If Spark does not know its database and the metastore does, make it known to Spark and run
-    again.
+    If Spark does not find a database that the metastore has, add the database to Spark's catalog
+    and run the statement again.
     """
     try:
         return run_it()
@@ -164,7 +170,7 @@ def _unchanged_on_spark(session: AcidSession, run_it: Callable[[], DataFrame]) -
 
 
 def _missing_schema(error: AnalysisException) -> str | None:
-    """Return the database that Spark did not find, or None if the error is another one."""
+    """Return the database that Spark did not find, or None for any other error."""
     # PySpark 3.5 returns a Java map, whose get has no default.
     schema = (error.getMessageParameters() or {}).get("schemaName") or ""
     parts = re.findall(r"`([^`]+)`", schema)
@@ -277,12 +283,17 @@ def _check(session: AcidSession, statement: maintenance_statements.CheckTable) -
 def _report(
     word: str, report: Callable[[AcidSession, Table, Any], DataFrame]
 ) -> Callable[[AcidSession, Any], DataFrame | None]:
-    """Return the command of DESCRIBE HISTORY, DETAIL or HEALTH; ``word`` is which."""
+    """Return the command for DESCRIBE HISTORY, DETAIL or HEALTH.
+
+    Args:
+        word: the keyword after DESCRIBE, in lower case.
+        report: runs the statement.
+    """
 
     def command(session: AcidSession, statement: Any) -> DataFrame | None:
-        meant = describe.as_column(session, word, statement)
-        if meant is not None:
-            return describe.describe(session, meant)
+        of_column = describe.as_column(session, word, statement)
+        if of_column is not None:
+            return describe.describe(session, of_column)
         if is_of_delta(session, statement.name):
             return None
         return report(session, acid_table(session, statement.name), statement)

@@ -1,4 +1,4 @@
-"""Row events of a statement: made from rows and values, written to staging, then published."""
+"""Row events of a statement: built from rows and values, written to staging, then published."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ _DELETE = 2
 
 
 def snapshot_of(transaction: TableWrite) -> StatementSnapshot:
-    """Return the snapshot with which the statement of a write transaction reads.
+    """Return the snapshot that the statement of a write transaction reads.
 
-    If the statement is SERIALIZABLE, what is read from it must not have changed at the commit.
+    If the statement is SERIALIZABLE, the commit checks that nothing that it read has changed.
     """
-    session, own = transaction.session, transaction.transaction
+    session, enclosing = transaction.session, transaction.transaction
     changes_rows = transaction.intent.operation is not Operation.SELECT
     serializable = changes_rows and transaction.isolation is Isolation.SERIALIZABLE
     snapshot = StatementSnapshot(
         session=session,
         txns=transaction.txns,
         listings=transaction.listings,
-        repeatable=not own.autocommit,
-        added={name: written.partitions for name, written in own.written.items()},
+        repeatable=not enclosing.autocommit,
+        added={name: written.partitions for name, written in enclosing.written.items()},
         finds_rows=serializable,
         changed=frozenset({transaction.table.full_name}),
     )
@@ -71,20 +71,20 @@ def snapshot_of(transaction: TableWrite) -> StatementSnapshot:
 def delete_event(
     shape: WriteSchema, statement_id: int, row_id: str, parts: Sequence[str]
 ) -> dict[str, str]:
-    """Build the event that deletes a row, as SQL of its columns by name.
+    """Build the event that deletes a row, as SQL of the event's columns by name.
 
     Args:
-        shape: of the table.
-        statement_id: of the event.
+        shape: write schema of the table.
+        statement_id: statement id of the event.
         row_id: SQL of the row id.
-        parts: SQL of the typed values of its partition.
+        parts: SQL of the typed partition values of the row.
     """
     target = Target(deletes=True, statement_id=statement_id).name
     return _event(shape, target, _keys(row_id), _nothing(shape), parts, "0")
 
 
 def check_event(shape: WriteSchema, row_id: str, parts: Sequence[str]) -> dict[str, str]:
-    """Build an event that only reports a matched row, for the cardinality check of MERGE."""
+    """Build an event that only reports a matched row, for MERGE's cardinality check."""
     return _event(shape, CHECK_TARGET, _keys(row_id), _nothing(shape), parts, "0")
 
 
@@ -96,9 +96,9 @@ def update_event(
     values: Sequence[str],
     bucket: str,
 ) -> dict[str, str]:
-    """Build the event that deletes a row and is the new one, as SQL of its columns by name.
+    """Build the event that deletes a row and adds its new version, as SQL of columns by name.
 
-    The arguments are those of ``delete_event`` and ``insert_event``.
+    ``delete_event`` and ``insert_event`` have the same arguments.
     """
     target = Target(deletes=False, statement_id=statement_id).update_name
     return _event(shape, target, _keys(row_id), values, parts, bucket)
@@ -110,7 +110,7 @@ def _keys(row_id: str) -> dict[str, str]:
 
 
 def _nulls(spark: SparkSession, fields: Sequence[StructField]) -> list[str]:
-    """Return SQL of a NULL of the type of each field."""
+    """Return SQL of a NULL with the type of each field."""
     return [f"CAST(NULL AS {bridge.type_sql(spark, field.dataType)})" for field in fields]
 
 
@@ -125,6 +125,8 @@ def insert_event(
     """Build the event that adds a row, as SQL of its columns by name; the writer adds the row id.
 
     Args:
+        shape: write schema of the table.
+        statement_id: statement id of the event.
         values: SQL of the new values, as ``WriteSchema.stored`` returns them.
         bucket: SQL of the bucket id.
     """
@@ -135,7 +137,7 @@ def insert_event(
 
 
 def insert_events(shape: WriteSchema, rows: DataFrame) -> DataFrame:
-    """Build the events of statement id 0 that add rows in the order of the table's columns.
+    """Build events with statement id 0 that add rows; the rows have the table's column order.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_DATATYPE.
@@ -169,21 +171,23 @@ def _event(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
-    """Directories that a statement wrote, with their numbers of events per statement id."""
+    """Directories that a statement wrote; each has a statement id and its number of events."""
 
     finished: tuple[FinishedDirectory, ...]
 
     def events(self, *, deletes: bool, statement_ids: Sequence[int] | None = None) -> int:
-        """Return the number of delete events or of rows of some statement ids (by default all)."""
+        """Return the number of delete events or of rows with some statement ids, by default all."""
         return sum(d.events for d in self._of(deletes, statement_ids))
 
     def changed(
         self, operation: Operation, *, deletes: bool, statement_ids: Sequence[int] | None = None
     ) -> Change:
-        """Return an operation with the partitions that have its delete events, or its rows.
+        """Return an operation with the partitions that contain its delete events or its rows.
 
         Args:
-            statement_ids: of the operation; by default all.
+            operation: the operation.
+            deletes: whether to look for delete events, rather than rows.
+            statement_ids: statement ids of the operation, by default all.
         """
         return operation, sorted({d.values for d in self._of(deletes, statement_ids)})
 
@@ -197,10 +201,10 @@ class WriteResult:
 
 @contextmanager
 def executing(transaction: TableWrite) -> Iterator[None]:
-    """Run Spark's jobs of a statement in the block, which counts as its execution.
+    """Run the Spark jobs of a statement in the block, which counts as its execution phase.
 
-    The jobs have a name in Spark's UI from here to the end of the statement, since finishing the
-    files may take a job too.
+    The jobs have a name in Spark's UI until the statement ends, because finishing the files can
+    take a job too.
     """
     recording = current()
     table = recording.name_of(transaction.table.full_name)
@@ -225,11 +229,13 @@ def write(
     """Write events to staging, finalise them and publish the directories.
 
     Args:
+        transaction: the transaction.
+        shape: write schema of the table.
         events: columns of an event except ``currentTransaction``, with typed partition values.
         inserting: statement ids that add rows.
-        only: name of the one target of all events, if it is known.
-        seen: snapshot from which the statement read.
-        duplicate_keys: whether the events may delete a row id twice, and what follows if they do.
+        seen: snapshot that the statement reads.
+        only: name of the target of all events, if they have only one.
+        duplicate_keys: whether the events can delete a row id twice, and how that is handled.
         likely: see ``stage_on_driver``.
     """
     rows = [transaction.target(i) for i in inserting]
@@ -247,7 +253,7 @@ def write(
 def delete(
     transaction: TableWrite, shape: WriteSchema, events: DataFrame, seen: StatementSnapshot
 ) -> WriteResult:
-    """Write delete events of statement id 0, finalise them and publish the directories."""
+    """Write delete events with statement id 0, finalise them and publish the directories."""
     events = _with_texts(shape, events)
     with executing(transaction):
         keys = collect_delete_keys(events, shape.table)
@@ -260,9 +266,7 @@ def delete(
 
 
 def _places(shape: WriteSchema, seen: StatementSnapshot) -> DeletePlaces | None:
-    """Return the partitions that may contain the rows that a statement deletes; None if the table
-    has no partitions.
-    """
+    """Return the partitions that can contain deleted rows; None for an unpartitioned table."""
     if not shape.table.partition_columns:
         return None
     return DeletePlaces.of(usual(shape.session, shape.table, seen.partitions(shape.table)))
@@ -274,21 +278,25 @@ def stage(
     events: DataFrame,
     target: Target,
     *,
-    few: bool,
+    by_driver: bool,
 ) -> None:
     """Write events that all add rows to one target into staging; see ``write``.
 
     Args:
-        few: try to write them on the driver.
+        transaction: the transaction.
+        shape: write schema of the table.
+        events: see ``write``.
+        target: the target.
+        by_driver: whether to try to write the events on the driver first.
     """
     events = _with_texts(shape, events)
     place = transaction.staging, shape.table, transaction.write_id
-    if not few or stage_on_driver(events, *place, [target]) is None:
+    if not by_driver or stage_on_driver(events, *place, [target]) is None:
         write_events(events, *place, [target], target.name)
 
 
 def _with_texts(shape: WriteSchema, events: DataFrame) -> DataFrame:
-    """Replace the partition values of events by their texts."""
+    """Replace the partition values of events with their texts."""
     texts = {**shape.texts(part_columns(shape.table)), **shape.old_texts()}
     return events.withColumns({n: F.expr(t) for n, t in texts.items()}) if texts else events
 
@@ -304,8 +312,10 @@ def finish(
     """Finalise the contents of staging and publish the directories.
 
     Args:
+        transaction: the transaction.
+        shape: write schema of the table.
         keys: delete keys that the driver collected; see ``finalize_deletes.finalize``.
-        seen: snapshot from which a statement read that deletes rows.
+        seen: snapshot that a statement that deletes rows has read.
         duplicate_keys: see ``write``.
         places: partitions of staged delete events; see ``write_events``.
     """
@@ -345,7 +355,7 @@ def _finish(
 def _where_rows_lie(
     shape: WriteSchema, seen: StatementSnapshot, finished: Sequence[FinishedDirectory]
 ) -> list[FinishedDirectory]:
-    """Give directories the values of their rows' partitions as the metastore spells them."""
+    """Replace the partition values of directories with their spelling in the metastore."""
     partitions = seen.partitions(shape.table)
     deleted = {s.values for s in finished if s.deletes}
     spelled = as_spelled(shape.session, shape.table, partitions, deleted)

@@ -1,7 +1,8 @@
-"""Columns of a table that has grown by those of a query: what Delta Lake calls schema evolution.
+"""Columns of a table that gets additional columns from a query, as Delta Lake's schema evolution.
 
-Columns come last, before the partition columns, and fields last in their structs: readers find the
-columns of files by position, so nothing else can be added. No type changes but by ``widened``.
+New columns follow the existing ones, before the partition columns. New fields follow the existing
+ones of their struct. Readers find the columns of files by position, so no other place is possible.
+Only ``widened`` changes types.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
 
 class LossyTypeError(Exception):
-    """Error of a number that the column cannot hold, and whose type it cannot get."""
+    """Error of a number column that can neither hold numbers of a type nor change to this type."""
 
 
 def grown(table: StructType, source: StructType) -> StructType:
-    """Return columns with those that a source has besides, by name, and with its wider types.
+    """Add the additional columns and wider types of a source to a table, matching by name.
 
     Args:
-        table: columns as they are.
-        source: columns that are going to be written; all of them may be NULL.
+        table: current columns of the table.
+        source: columns to write; all of them are nullable.
 
     Raises:
-        LossyTypeError: its argument is the name of the column.
+        LossyTypeError: a column cannot hold the source's numbers; the argument is its name.
 
     >>> a, b = StructField("a", IntegerType()), StructField("b", LongType())
     >>> grown(StructType([a]), StructType([b, a])).simpleString()
@@ -52,7 +53,7 @@ def grown(table: StructType, source: StructType) -> StructType:
 
 
 def paired(table: StructType, source: StructType) -> StructType:
-    """Return columns with those that a source has besides, by position; see ``grown``.
+    """Add the additional columns and wider types of a source by position; see ``grown``.
 
     >>> a, b = StructField("a", IntegerType()), StructField("b", LongType())
     >>> paired(StructType([a]), StructType([b, b])).simpleString()
@@ -63,37 +64,38 @@ def paired(table: StructType, source: StructType) -> StructType:
 
 
 def part_of(schema: StructType, path: Sequence[str]) -> StructType | None:
-    """Return the part of a schema that has only one column, or one field within a column.
+    """Return a schema reduced to one column, or to one field within a column.
 
     Args:
-        path: names, the outermost first.
+        schema: the schema.
+        path: names of the column and of the nested fields, the outermost first.
 
     Returns:
-        None if there is no such column.
+        None if the schema does not contain the column.
 
     >>> part_of(StructType([StructField("a", LongType())]), ["A"]).simpleString()
     'struct<a:bigint>'
     """
-    found = next((f for f in schema.fields if folded(f.name) == folded(path[0])), None)
-    if found is None:
+    outer = next((f for f in schema.fields if folded(f.name) == folded(path[0])), None)
+    if outer is None:
         return None
     if len(path) == 1:
-        return StructType([found])
-    inner = part_of(found.dataType, path[1:]) if isinstance(found.dataType, StructType) else None
-    return None if inner is None else StructType([StructField(found.name, inner, found.nullable)])
+        return StructType([outer])
+    inner = part_of(outer.dataType, path[1:]) if isinstance(outer.dataType, StructType) else None
+    return None if inner is None else StructType([StructField(outer.name, inner, outer.nullable)])
 
 
 def with_field(data_type: DataType, path: Sequence[str], field: StructField) -> DataType | None:
     """Return a type with a new field at the end of a struct in it.
 
     Args:
-        data_type: of a column.
-        path: from it to the struct, with the names that Spark has for parts of arrays and maps:
-            ``element``, ``key``, ``value``.
-        field: the new one.
+        data_type: type of a column.
+        path: path from the column to the struct. Spark's names for the parts of arrays and maps are
+            ``element``, ``key`` and ``value``.
+        field: the new field.
 
     Returns:
-        None if there is no struct at the end of the path.
+        None if the path does not end at a struct.
 
     >>> a = StructField("a", LongType())
     >>> with_field(ArrayType(StructType()), ["element"], a).simpleString()
@@ -103,12 +105,12 @@ def with_field(data_type: DataType, path: Sequence[str], field: StructField) -> 
         return StructType([*data_type.fields, field]) if isinstance(data_type, StructType) else None
     name, inner = folded(path[0]), path[1:]
     if isinstance(data_type, StructType):
-        found = next((f for f in data_type.fields if folded(f.name) == name), None)
-        made = None if found is None else with_field(found.dataType, inner, field)
-        if found is None or made is None:
+        outer = next((f for f in data_type.fields if folded(f.name) == name), None)
+        made = None if outer is None else with_field(outer.dataType, inner, field)
+        if outer is None or made is None:
             return None
-        changed = StructField(found.name, made, found.nullable)
-        return StructType([changed if f is found else f for f in data_type.fields])
+        changed = StructField(outer.name, made, outer.nullable)
+        return StructType([changed if f is outer else f for f in data_type.fields])
     if isinstance(data_type, ArrayType) and name == "element":
         element = with_field(data_type.elementType, inner, field)
         return None if element is None else ArrayType(element, data_type.containsNull)
@@ -135,12 +137,13 @@ def _column(old: StructField, given: StructField | None, *, by_name: bool = True
 
 
 def widened(old: DataType, given: DataType) -> DataType | None:
-    """Return the type of a number column into which numbers of another type are written.
+    """Return the type that a number column needs to store numbers of another type.
 
-    It stays if it can hold them. Else it becomes theirs, if old files can be read so.
+    The column keeps its type if it can hold the numbers. Otherwise it gets their type, if old files
+    can be read as this type.
 
     Returns:
-        None if one of the two is no number: Spark's store assignment decides.
+        None if one of the types is not numeric; Spark's store assignment then decides.
 
     Raises:
         LossyTypeError: neither is possible, and digits would be lost.
@@ -159,7 +162,7 @@ def _is_number(data_type: DataType) -> bool:
 
 
 def _holds(old: DataType, given: DataType) -> bool:
-    """Return whether a number column takes numbers of a type as they are, or Spark checks that."""
+    """Return whether a number column holds all numbers of a type, or Spark checks each number."""
     if isinstance(old, DoubleType) or type(old) is type(given) is not DecimalType:
         return True
     if isinstance(old, FloatType):
@@ -175,7 +178,7 @@ def _holds(old: DataType, given: DataType) -> bool:
 
 
 def _with_fields(old: DataType, given: DataType, *, by_name: bool) -> DataType:
-    """Return a type with the fields that the structs in another one have besides."""
+    """Add the additional fields of the structs in ``given`` to the structs in ``old``."""
     if isinstance(old, StructType) and isinstance(given, StructType):
         pairs = _pairs(old, given, by_name=by_name)
         kept = [
@@ -203,15 +206,15 @@ def _pairs(
     old: StructType, given: StructType, *, by_name: bool
 ) -> list[tuple[StructField, StructField | None]]:
     if by_name:
-        found = {folded(f.name): f for f in given.fields}
-        return [(f, found.get(folded(f.name))) for f in old.fields]
+        by_key = {folded(f.name): f for f in given.fields}
+        return [(f, by_key.get(folded(f.name))) for f in old.fields]
     others: list[StructField | None] = list(given.fields[: len(old.fields)])
     others += [None] * (len(old.fields) - len(others))
     return list(zip(old.fields, others, strict=True))
 
 
 def _added(old: StructType, given: StructType, *, by_name: bool) -> list[StructField]:
-    """Return the fields that one struct has and the other has not."""
+    """Return the fields of ``given`` that ``old`` does not have."""
     if not by_name:
         return list(given.fields[len(old.fields) :])
     names = {folded(f.name) for f in old.fields}

@@ -1,7 +1,7 @@
-"""EXPLAIN: Spark's plan of a statement, and what it reads and writes of ACID tables.
+"""EXPLAIN: Spark's plan of a statement, and its reads and writes of ACID tables.
 
-The plan is made by the functions that make it when the statement is run. Nothing is run of it but
-the queries that prune partitions, no lock or write id is taken, and no transaction is left open.
+The functions that plan a statement when it runs also build this plan. EXPLAIN runs only the queries
+that prune partitions. It takes no lock and no write id, and leaves no transaction open.
 """
 
 from __future__ import annotations
@@ -53,24 +53,24 @@ from acidsql.transactions.write_intent import (
 )
 
 _JOB = "a Spark job"
-# A statement that is not run is in no history.
+# No history records this: the statement does not run.
 _NOT_RUN = RecordedStatement(operation="EXPLAIN")
 _ROWS = Target(deletes=False, statement_id=0)
 _DELETES = Target(deletes=True, statement_id=0)
 
 
 def explain(session: AcidSession, statement: show_statements.Explain) -> DataFrame | None:
-    """Run EXPLAIN; of a statement that writes, explain the plan of its events."""
+    """Run EXPLAIN; for a statement that writes, explain the plan of its events."""
     explained = statement.statement.of(statement.text)
     with leased_snapshot(session, kept=False) as snapshot, phase(Phase.PLAN):
-        found = _planned_writes(session, snapshot, explained)
-        if found is None:
+        planned = _planned_writes(session, snapshot, explained)
+        if planned is None:
             parsed = parse_and_resolve(session, explained)
             if not parsed.tables:
                 return None
             refuse_damage(session, parsed.plan)
-            found = [snapshot.resolved(parsed)], []
-        plans, writes = found
+            planned = [snapshot.resolved(parsed)], []
+        plans, writes = planned
         texts = [bridge.explain(session.spark, plan, statement.mode) for plan in plans]
         whole = statement.mode == "extended"
         texts.append(acid_section(session, snapshot.scans, writes, whole=whole))
@@ -83,7 +83,7 @@ _Planned = tuple[list[bridge.LogicalPlan], list[PlannedWrite]]
 def _planned_writes(
     session: AcidSession, snapshot: StatementSnapshot, text: str
 ) -> _Planned | None:
-    """Plan a statement that writes into ACID tables; return None for others."""
+    """Plan a statement that writes to ACID tables; return None for other statements."""
     statement = parse_in_session(session.spark, text)
     if isinstance(statement, ast.MultiInsert):
         branches = branches_of(session, statement)
@@ -99,7 +99,7 @@ def _planned_writes(
     table = target_of(session, statement)
     if table is None:
         return None
-    snapshot.expires = None  # the plan of a statement that writes is run at once
+    snapshot.expires = None  # the plan of a statement that writes runs immediately
     snapshot.changed = frozenset({table.full_name})
     if isinstance(statement, ast.Insert) and statement.replaces:
         return _replace(session, snapshot, table, statement)
@@ -199,14 +199,14 @@ def _multi_insert(
 ) -> _Planned:
     snapshot.expires = None
     plans, writes = [], []
-    for own in multi_insert.by_tables(session, branches):
-        intent = multi_insert.intent_of(own)
+    for of_table in multi_insert.by_tables(session, branches):
+        intent = multi_insert.intent_of(of_table)
         writers = []
-        for branch in own:
+        for branch in of_table:
             plan, writer = _insert(session, snapshot, branch.table, branch.statement)
             plans.append(plan)
             writers.append(writer)
-        targets = tuple(Target(deletes=False, statement_id=i) for i in range(len(own)))
+        targets = tuple(Target(deletes=False, statement_id=i) for i in range(len(of_table)))
         writes.append(_insert_write(intent, ", then ".join(dict.fromkeys(writers)), targets))
     return plans, writes
 
@@ -217,7 +217,7 @@ def _insert(
     table: Table,
     statement: ast.Insert,
 ) -> tuple[bridge.LogicalPlan, str]:
-    """Plan an INSERT; return the plan of its rows, and who would write them."""
+    """Plan an INSERT; return the plan of its rows, and a description of their writer."""
     shape = write_schema.write_schema_of(session, table)
     prepared = insert.prepared_insert(session, table, statement, snapshot)
     rows = insert.query(shape, snapshot, statement, prepared)
@@ -237,20 +237,20 @@ def _insert_write(
 def _create(
     session: AcidSession, snapshot: StatementSnapshot, statement: ast.CreateTable
 ) -> _Planned:
-    """Plan CREATE TABLE … AS SELECT, which may replace a table."""
+    """Plan CREATE TABLE … AS SELECT, or its variants that replace a table."""
     old = replace_table.replaced_table(session, statement) if statement.replaces else None
     if old is not None:
         create.check_clauses(session, statement)
         new, replacing = replace_table.planned(session, snapshot, statement, old)
         assert replacing is not None  # the statement has a query
         by_driver = not new.insert_only and insert.has_few_rows(replacing)
-        own = PlannedWrite(
+        replacement = PlannedWrite(
             operation=replace_table.operation_of(statement),
             intent=replace_intent(old, _NOT_RUN),
             targets=(_ROWS,),
             writer="the driver" if by_driver else _JOB,
         )
-        return [bridge.logical_plan(replacing)], [own]
+        return [bridge.logical_plan(replacing)], [replacement]
     defined = create.defined_by_query(session, snapshot, statement)
     if defined is None:
         return [], []
@@ -267,7 +267,7 @@ def _create(
 
 
 def _evolution(table: Table, target: Table) -> tuple[str, ...]:
-    """Return a note of the columns that a statement adds or changes, if any."""
+    """Return a note that lists the columns that a statement adds or changes, if any."""
     new = [f"{c.name} {c.type}" for c in target.columns if c not in table.columns]
     return (f"Columns: {', '.join(new)}",) if new else ()
 

@@ -1,7 +1,8 @@
-"""EXPORT TABLE: the rows of a table as files of any cluster, with its definition, as Hive has it.
+"""EXPORT TABLE: writes a table's rows and definition as an archive that any Hive cluster can read.
 
-The files have no row ids and no delete events, which mean nothing elsewhere. Hive writes a table of
-its own for it (``AcidExportSemanticAnalyzer``), here Spark writes the files in their place.
+The files contain no row ids and no delete events, which have no meaning in another cluster. Hive
+writes a separate table for the export (``AcidExportSemanticAnalyzer``). With acidsql, Spark writes
+the files to the archive directly.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from acidsql.syntax.nodes import PartitionSpec
 def export_table(session: AcidSession, statement: ExportTable) -> DataFrame:
     """Run EXPORT TABLE; return one row of counts.
 
-    ``_metadata`` is written last: an archive without it is none.
+    ``_metadata`` is written last, because a directory without it is not an archive.
     """
     table = acid_table(session, statement.name)
     _refuse(session, table, statement)
@@ -85,7 +86,7 @@ def _why_no_instants(table: Table) -> str | None:
 
 
 def _target(session: AcidSession, given: str) -> str:
-    """Return the path of an archive that does not exist, or is an empty directory.
+    """Return the path of a new archive; it must not exist, or must be an empty directory.
 
     Raises:
         AcidAnalysisError: PATH_ALREADY_EXISTS, LOCATION_IN_USE, INVALID_LOCATION.
@@ -98,8 +99,8 @@ def _target(session: AcidSession, given: str) -> str:
             f"{path} belongs to the transactional table {owner.full_name}: export to another place",
         )
     is_file = session.files.exists(path) and not session.files.is_directory(path)
-    found = [] if is_file else [n for n in session.files.names(path) if not is_hidden(n)]
-    if is_file or found or session.files.exists(child(path, "_metadata")):
+    present = [] if is_file else [n for n in session.files.names(path) if not is_hidden(n)]
+    if is_file or present or session.files.exists(child(path, "_metadata")):
         raise AcidAnalysisError(
             "PATH_ALREADY_EXISTS",
             f"{path} {'is a file' if is_file else 'is not empty'}: export to another place",
@@ -111,21 +112,21 @@ def _target(session: AcidSession, given: str) -> str:
 def _partitions(
     session: AcidSession, table: Table, spec: PartitionSpec | None
 ) -> list[Partition] | None:
-    """Return the partitions that a specification matches, None without one."""
+    """Return the partitions that a specification matches, None without a specification."""
     if spec is None:
         return None
-    found = matching(session, table, spec)
-    if not found:
+    partitions = matching(session, table, spec)
+    if not partitions:
         raise AcidLookupError(
             "PARTITIONS_NOT_FOUND",
             f"{table.full_name} has no such partition: SHOW PARTITIONS lists them",
         )
-    return found
+    return partitions
 
 
 @contextmanager
 def _written(session: AcidSession, path: str) -> Iterator[str]:
-    """Yield a staging directory in an archive; delete what the block has written if it raises."""
+    """Yield a staging directory in an archive; if the block raises, delete all that it wrote."""
     exists, before = session.files.exists(path), session.files.names(path)
     staging = child(path, f"_acidsql_export_{uuid4().hex}")
     try:
@@ -144,8 +145,8 @@ def _write(
 ) -> list[FinishedDirectory]:
     """Write the rows of a table into files without row ids, by partition.
 
-    If the table has buckets, the files are also by bucket: their directories have the number as the
-    last value.
+    If the table has buckets, each bucket also gets its own directory. The last value of a directory
+    is then its bucket number.
     """
     plain = replace(
         table, properties={**table.properties, "transactional_properties": "insert_only"}
@@ -161,8 +162,8 @@ def _write(
     bucket = None
     if table.num_buckets:
         bucket = f"{PART}{len(table.partition_columns)}"
-        own = [F.col(name) for name in values[:number]]
-        stored = stored.withColumn(bucket, bucket_id(session.spark, table, own))
+        data_columns = [F.col(name) for name in values[:number]]
+        stored = stored.withColumn(bucket, bucket_id(session.spark, table, data_columns))
         columns[bucket] = bucket
     static = None if table.partition_columns else ()
     with bridge.job_description(session.spark, f"EXPORT {table.full_name}"):
@@ -175,7 +176,7 @@ def _place(
     session: AcidSession, table: Table, finished: Sequence[FinishedDirectory], path: str
 ) -> None:
     """Move finished directories to their places in an archive, and write ``_metadata``."""
-    # The server's structures are read only by those who need them.
+    # Import the metastore server's Thrift structures only when they are needed.
     from acidsql.metastore.hive import archive  # noqa: PLC0415
 
     publication = Publication(root=path)
@@ -187,7 +188,7 @@ def _place(
             place = child(path, table.partition_name(values))
             partitions[values] = Partition(values=values, location=place)
         if table.num_buckets:
-            # Of each bucket there is one file, whose name has its number.
+            # Each bucket has one file, and the file's name contains the bucket number.
             session.files.make_directory(place)
             name = original_file_name(int(directory.values[-1]))
             session.files.rename(child(directory.path, original_file_name(0)), child(place, name))
@@ -197,7 +198,7 @@ def _place(
     if not finished and not table.partition_columns:
         session.files.make_directory(child(path, archive.DATA))
     sync_all(session.files, [publication])
-    # The table that an IMPORT makes would not know which values the rows have.
+    # IMPORT would create identity columns without knowing which values the rows already use.
     plain = replace(table, columns=tuple(replace(c, identity=None) for c in table.columns))
     text = archive.archive_text(plain, list(partitions.values()))
     session.files.write(child(path, archive.METADATA), text.encode())

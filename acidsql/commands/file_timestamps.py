@@ -1,4 +1,4 @@
-"""Timestamps of ORC files that become files of a table: local times, or instants."""
+"""Timestamps in ORC files that a table takes over: local times, or instants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from acidsql.metastore.model import Table
 from acidsql.syntax.lexer import quote
 
 FILE_INSTANT = "timestamp_instant"
-"""ORC's kind of an instant."""
+"""Name of ORC's type for instants."""
 
 _NAMES = {
     "byte": "tinyint",
@@ -32,10 +32,10 @@ _NAMES = {
 
 
 def schema_of_file(spark: SparkSession, tail: OrcTail) -> StructType:
-    """Return the columns of a file as Spark's reader shows them; Spark 3.5 knows no instants."""
-    made = bridge.parse_type(spark, _type_text(tail, 0))
-    assert isinstance(made, StructType)
-    return made
+    """Return the columns of a file as Spark's reader shows them; Spark 3.5 has no instants."""
+    schema = bridge.parse_type(spark, _type_text(tail, 0))
+    assert isinstance(schema, StructType)
+    return schema
 
 
 def _type_text(tail: OrcTail, type_id: int) -> str:
@@ -56,33 +56,33 @@ def _type_text(tail: OrcTail, type_id: int) -> str:
 def differing_timestamps(
     spark: SparkSession, table: Table, tail: OrcTail, struct: int = 0
 ) -> set[str]:
-    """Return the types of the table's timestamps that a file has in another form.
+    """Return the types of the table's timestamps that a file stores in another form.
 
-    The table has local times in its files, but instants of TIMESTAMP_LTZ.
+    A table's files contain instants for TIMESTAMP_LTZ, and local times for the other types.
 
     Args:
         spark: the session.
         table: the table.
-        tail: of a file with its columns; the last ones may be missing.
-        struct: id of the type in the file whose fields the columns are.
+        tail: tail of a file with the table's columns; the last columns can be missing.
+        struct: id of the struct type in the file whose fields are the columns.
 
     Returns:
         Some of ``timestamp``, ``timestamp_ntz`` and ``timestamp_ltz``.
     """
-    found: set[str] = set()
+    differing: set[str] = set()
     for column, (_, type_id) in zip(table.columns, tail.struct_fields(struct), strict=False):
         words = iter(timestamps_in(column.type))
         declared = bridge.parse_type(spark, column.type)
         for kind, word in _pairs(tail, type_id, declared, words):
             if (kind == FILE_INSTANT) != (word == INSTANT):
-                found.add(word)
-    return found
+                differing.add(word)
+    return differing
 
 
 def _pairs(
     tail: OrcTail, type_id: int | None, declared: DataType, words: Iterator[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the kind in the file and the type in the table of each timestamp that both have."""
+    """Yield the type in the file and the type in the table of each timestamp that both contain."""
     if isinstance(declared, TimestampType | TimestampNTZType):
         word = next(words)
         if type_id is not None:

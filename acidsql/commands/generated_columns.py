@@ -1,4 +1,4 @@
-"""Generated columns: what their expressions may be, and their values in new rows."""
+"""Generated columns: checks of their expressions, and their values in new rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_generated(session: AcidSession, table: Table) -> None:
 
     Raises:
         AcidAnalysisError: INVALID_GENERATED_COLUMN.
-        AnalysisException: Spark cannot resolve an expression, or cast it.
+        AnalysisException: Spark cannot resolve an expression, or cannot cast its value.
     """
     generated = {folded(column.name) for column in table.generated_columns}
     for column in table.generated_columns:
@@ -49,9 +49,7 @@ def check_generated(session: AcidSession, table: Table) -> None:
 
 
 def generated_value(session: AcidSession, table: Table, column: Column) -> bridge.RowCondition:
-    """Resolve the expression of a generated column, cast to its type, over the columns of a
-    table.
-    """
+    """Resolve a generated column's expression, cast to the column's type, in a row of the table."""
     schema = schema_of(session.spark, (*table.columns, *table.partition_columns))
     return bridge.row_value(session.spark, schema, _cast(session, table, column))
 
@@ -63,7 +61,7 @@ def _cast(session: AcidSession, table: Table, column: Column) -> str:
 
 
 def _equality(session: AcidSession, table: Table, column: Column) -> bridge.RowCondition:
-    """Resolve the condition that a column has the value that its expression gives."""
+    """Resolve the condition that a generated column equals its expression."""
     schema = schema_of(session.spark, (*table.columns, *table.partition_columns))
     text = f"{quote(column.name)} <=> {_cast(session, table, column)}"
     return bridge.row_condition(session.spark, schema, text)
@@ -76,13 +74,15 @@ def with_generated_values(
     values: Sequence[str],
     assigned: Collection[int] | None,
 ) -> DataFrame:
-    """Compute the values of generated columns that a statement does not give.
+    """Compute the values of generated columns to which a statement assigns no value.
 
     Args:
-        rows: with the new values.
-        values: names of the columns of ``rows`` with the values of the table's columns.
-        assigned: positions of the columns that a statement gives values to; None: of all. NULL
-            counts as no value.
+        session: the session.
+        table: the table.
+        rows: rows with the new values.
+        values: names of the columns of ``rows`` that contain the values of the table's columns.
+        assigned: positions of the columns that the statement assigns to, None for all. In these
+            columns, only NULL is replaced.
     """
     columns = (*table.columns, *table.partition_columns)
     for position, column in enumerate(columns):
@@ -97,9 +97,7 @@ def with_generated_values(
 def generated_conditions(
     session: AcidSession, table: Table, assigned: Collection[int] | None
 ) -> Mapping[str, bridge.RowCondition]:
-    """Return the conditions that given values of generated columns must meet, by what errors call
-    them.
-    """
+    """Return the conditions for values assigned to generated columns, by their names in errors."""
     columns = (*table.columns, *table.partition_columns)
     return {
         f"{column.name}{bridge.GENERATED}": _equality(session, table, column)

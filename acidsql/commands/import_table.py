@@ -1,4 +1,4 @@
-"""IMPORT TABLE: the rows of an archive that EXPORT TABLE of Hive or acidsql has written."""
+"""IMPORT TABLE: loads the rows of an archive that EXPORT TABLE of Hive or acidsql has written."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
     """Run IMPORT TABLE; return one row of counts.
 
-    The files become a delta as they are, as those of LOAD DATA do. The rows of a bucketed table are
-    written again, each to its bucket, and so are timestamps in another form than the table's.
+    The files become a delta without changes, as in LOAD DATA. acidsql rewrites the rows if the
+    table is bucketed, to put each row in its bucket, and if the files store timestamps in another
+    form than the table.
     """
     if statement.external:
         raise AcidAnalysisError(
@@ -74,8 +75,8 @@ def import_table(session: AcidSession, statement: ImportTable) -> DataFrame:
         else write_transaction(session, insert_intent(table, source))
     )
     with writing as write:
-        # Which bucket a row has, is not taken from the name of a file: that of an archive of Hive's
-        # may be the number of a task.
+        # The name of a file does not determine the bucket of its rows: in an archive of Hive, it
+        # can contain the number of a task.
         if rows and (table.num_buckets or not all(one.keeps_timestamps for one in checked)):
             sizes = {values: _sizes(session, files) for values, files in places}
             write_rows_of(write, sizes)
@@ -94,7 +95,7 @@ def _read(session: AcidSession, path: str) -> Archive:
         FormatError: INVALID_ARCHIVE.
         AcidAnalysisError: UNSUPPORTED_FILE_FORMAT.
     """
-    # The server's structures are read only by those who need them.
+    # Import the metastore server's Thrift structures only when they are needed.
     from acidsql.metastore.hive import archive  # noqa: PLC0415
 
     file = child(path, archive.METADATA)
@@ -106,20 +107,20 @@ def _read(session: AcidSession, path: str) -> Archive:
     try:
         text = session.files.read(file).decode()
     except UnicodeDecodeError:
-        text = ""  # it cannot be read either
+        text = ""  # refused by read_archive as well
     return archive.read_archive(path, text)
 
 
 def _new_table(
     session: AcidSession, statement: ImportTable, archive: Archive, parts: Sequence[str]
 ) -> Table:
-    """Return the definition of the table that the archive becomes.
+    """Return the definition of the new table that IMPORT creates.
 
     Raises:
-        AcidAnalysisError: NOT_A_TRANSACTIONAL_TABLE, what is in the archive was none.
+        AcidAnalysisError: NOT_A_TRANSACTIONAL_TABLE, the archived table is not transactional.
     """
     name = new_table_name(session, parts, if_not_exists=False)
-    assert name is not None  # it would have been raised
+    assert name is not None  # without IF NOT EXISTS, an existing table raises an error
     if not archive.transactional:
         raise AcidAnalysisError(
             "NOT_A_TRANSACTIONAL_TABLE",
@@ -132,7 +133,7 @@ def _new_table(
         location = child(session.database_location(database), table_name)
     table = replace(
         archive.table,
-        # What values the rows of an identity column have is not known.
+        # The values of the rows in an identity column are unknown.
         columns=tuple(replace(column, identity=None) for column in archive.table.columns),
         database=database,
         name=table_name,
@@ -150,19 +151,20 @@ def _new_table(
 
 
 def _check_fits(session: AcidSession, table: Table, archived: Table, location: str | None) -> None:
-    """Refuse an archive of a table with another definition (checkTable of
-    ``ImportSemanticAnalyzer``).
+    """Refuse an archive of a table with another definition.
+
+    The counterpart in Hive is checkTable of ``ImportSemanticAnalyzer``.
 
     Raises:
         AcidAnalysisError: IMPORT_SCHEMA_MISMATCH.
     """
-    have, found = _shape(session, table), _shape(session, archived)
-    for what, expected in have.items():
-        if found[what] != expected:
+    in_table, in_archive = _shape(session, table), _shape(session, archived)
+    for what, expected in in_table.items():
+        if in_archive[what] != expected:
             raise AcidAnalysisError(
                 "IMPORT_SCHEMA_MISMATCH",
                 f"{table.full_name} has other {what} than the table in the archive, which has "
-                f"{found[what] or 'none'}: IMPORT into a new table",
+                f"{in_archive[what] or 'none'}: IMPORT into a new table",
             )
     is_elsewhere = location is not None and session.files.qualify(location) != table.location
     if is_elsewhere and not table.partition_columns:
@@ -173,7 +175,7 @@ def _check_fits(session: AcidSession, table: Table, archived: Table, location: s
 
 
 def _shape(session: AcidSession, table: Table) -> dict[str, str]:
-    """Return in words what must be equal in two tables with the same files."""
+    """Return texts that must be equal for two tables to share files."""
 
     def typed(columns: Sequence[Column]) -> str:
         return ", ".join(
@@ -192,10 +194,10 @@ def _shape(session: AcidSession, table: Table) -> dict[str, str]:
 def _wanted(
     session: AcidSession, table: Table, archive: Archive, spec: PartitionSpec | None
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the values of the partitions that are imported; for a table without any, one ().
+    """Return the values of the partitions to import; ``((),)`` for a table without partitions.
 
     Raises:
-        AcidLookupError: PARTITIONS_NOT_FOUND, the archive has no such partition.
+        AcidLookupError: PARTITIONS_NOT_FOUND, the archive does not contain the partition.
     """
     if not table.partition_columns and spec is None:
         return ((),)
@@ -238,11 +240,11 @@ def _check_free(session: AcidSession, table: Table, wanted: Sequence[tuple[str, 
         AcidAnalysisError: IMPORT_TARGET_NOT_EMPTY, PARTITIONS_ALREADY_EXIST.
     """
     if table.partition_columns:
-        found = session.metastore.partitions(table.database, table.name, wanted)
-        if found:
+        existing = session.metastore.partitions(table.database, table.name, wanted)
+        if existing:
             raise AcidAnalysisError(
                 "PARTITIONS_ALREADY_EXIST",
-                f"{table.full_name} has the partition {table.partition_name(found[0].values)} "
+                f"{table.full_name} has the partition {table.partition_name(existing[0].values)} "
                 "already: name others in IMPORT … PARTITION, or drop it first",
             )
         return
@@ -267,6 +269,6 @@ def _place(write: TableWrite, values: tuple[str, ...], files: Sequence[str]) -> 
 
 
 def _sizes(session: AcidSession, files: Sequence[str]) -> dict[str, int]:
-    """Return the bytes of files by their paths."""
+    """Return the sizes of files in bytes, by their paths."""
     versions = {file: session.files.version(file) for file in files}
     return {file: version.size for file, version in versions.items() if version is not None}

@@ -1,4 +1,4 @@
-"""Values that a new column has in the rows that are there, as its DEFAULT gives them once."""
+"""Value that a new column has in existing rows: its DEFAULT, which is evaluated once."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
 INITIAL_TYPES = (NumericType, BooleanType, DateType, StringType, CharType, VarcharType)
-"""Types whose values are the same for a text in every time zone."""
+"""Types for which a text means the same value in every time zone."""
 
 
 def initial_value(session: AcidSession, column: Column) -> str | None:
-    """Return the value of a column's DEFAULT as it is now, as the text of a partition; None for
-    NULL.
+    """Evaluate a column's DEFAULT now; return it as a partition value is written, None for NULL.
 
     Raises:
         AcidAnalysisError: INVALID_DEFAULT_VALUE.TOO_LONG.
-        AnalysisException: Spark cannot compute it.
+        AnalysisException: Spark cannot compute the DEFAULT.
     """
     declared = bridge.parse_type(session.spark, column.type)
     is_padded = isinstance(declared, CharType | VarcharType)

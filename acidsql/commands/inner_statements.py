@@ -1,4 +1,4 @@
-"""EXECUTE IMMEDIATE, scripts and SQL functions over ACID tables."""
+"""EXECUTE IMMEDIATE, scripts and SQL functions that use ACID tables."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from acidsql.transactions.current import current_transaction, refuse_in_transact
 
 
 def refuse_inner(session: AcidSession, plan: bridge.LogicalPlan) -> None:
-    """Refuse a script that changes ACID tables, and an SQL function that reads them: Spark runs
-    their statements by itself.
+    """Refuse a script that changes ACID tables, and an SQL function that reads them.
+
+    Spark runs the statements of both without acidsql.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.SQL_SCRIPT, UNSUPPORTED_FEATURE.SQL_FUNCTION.
@@ -43,30 +44,30 @@ def refuse_inner(session: AcidSession, plan: bridge.LogicalPlan) -> None:
 def execute_immediate(
     session: AcidSession, plan: bridge.LogicalPlan, run: Callable[[str], DataFrame]
 ) -> DataFrame | None:
-    """Run EXECUTE IMMEDIATE of a statement over ACID tables.
+    """Run EXECUTE IMMEDIATE if its statement uses ACID tables.
 
     Args:
         session: the session.
-        plan: as Spark has parsed it.
+        plan: the statement's plan, as Spark has parsed it.
         run: runs a statement.
 
     Returns:
-        None if it is another statement, or is Spark's.
+        None if the plan is another statement, or uses no ACID table.
 
     Raises:
         AcidAnalysisError: ROW_SUBQUERY_TOO_MANY_ROWS, INTO gets more than one row.
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
     """
-    found = bridge.execute_immediate(session.spark, plan)
-    if found is None or not _is_ours(session, found.text):
+    immediate = bridge.execute_immediate(session.spark, plan)
+    if immediate is None or not _is_ours(session, immediate.text):
         return None
     if current_transaction(session) is not None:
         refuse_in_transaction(session, "EXECUTE IMMEDIATE")
-    values = [bridge.literal_sql(session.spark, value) for value in found.values]
-    names = [name for name in found.names if name is not None]
+    values = [bridge.literal_sql(session.spark, value) for value in immediate.values]
+    names = [name for name in immediate.names if name is not None]
     arguments = dict(zip(names, values, strict=True)) if names else values
-    frame = run(bind(found.text, arguments or None))
-    if not found.targets:
+    frame = run(bind(immediate.text, arguments or None))
+    if not immediate.targets:
         return frame
     rows = frame.take(2)
     if len(rows) > 1:
@@ -75,9 +76,9 @@ def execute_immediate(
             "the query of EXECUTE IMMEDIATE … INTO has more than one row: add a condition, or "
             "LIMIT 1",
         )
-    row = list(rows[0]) if rows else [None] * len(found.targets)
+    row = list(rows[0]) if rows else [None] * len(immediate.targets)
     given = ", ".join(bridge.literal_sql(session.spark, value) for value in row)
-    session.spark.sql(f"SET VARIABLE ({', '.join(found.targets)}) = (SELECT {given})")
+    session.spark.sql(f"SET VARIABLE ({', '.join(immediate.targets)}) = (SELECT {given})")
     return result.nothing(session.spark)
 
 

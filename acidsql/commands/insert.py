@@ -47,6 +47,9 @@ def insert(
     """Run INSERT INTO or INSERT OVERWRITE: all rows have statement id 0.
 
     Args:
+        session: the session.
+        table: the table.
+        statement: the INSERT.
         overwrite_mode: ``static`` or ``dynamic``, in place of the session's
             ``spark.sql.sources.partitionOverwriteMode``.
         of_frame: whether the statement was made from a DataFrame; its text is then not recorded.
@@ -75,12 +78,12 @@ def insert(
 
 
 def recorded_insert(text: str | None, *, overwrite: bool) -> RecordedStatement:
-    """Return an INSERT for the history of a table."""
+    """Return the entry of an INSERT in a table's history."""
     return RecordedStatement(operation="INSERT OVERWRITE" if overwrite else "INSERT", text=text)
 
 
 def insert_counts(inserted: int, *, overwrite: bool) -> WriteCounts:
-    """Return the counts of an INSERT; the rows that it replaces are not counted."""
+    """Return the counts of an INSERT, without the number of rows that it replaces."""
     return WriteCounts(inserted=inserted, deleted=None if overwrite else 0)
 
 
@@ -89,7 +92,7 @@ def publish_empty(
     outcome: WriteResult,
     replaced: set[tuple[str, ...]],
 ) -> list[Change]:
-    """Empty the replaced partitions that got no rows; return all changes of an INSERT."""
+    """Empty the replaced partitions that receive no rows; return all changes of an INSERT."""
     operation = transaction.intent.operation
     emptied = sorted(replaced - {s.values for s in outcome.finished})
     for values in emptied:
@@ -104,11 +107,12 @@ def _replaced(
     static: tuple[str, ...] | None,
     mode: str | None,
 ) -> set[tuple[str, ...]]:
-    """Return the partitions that are replaced even if there are no rows for them.
+    """Return the partitions that a statement replaces even if they receive no rows.
 
-    There are none with INSERT INTO. If the partition values come from the rows, only the partitions
-    that get rows are replaced, as in Hive. In the mode ``static``
-    (``spark.sql.sources.partitionOverwriteMode``) all partitions are that match the specification.
+    INSERT INTO replaces no partition. If the partition values come from the rows, INSERT OVERWRITE
+    replaces only the partitions that receive rows, as in Hive. In the mode ``static``
+    (``spark.sql.sources.partitionOverwriteMode``), it replaces all partitions that match the
+    specification.
     """
     if not statement.overwrite:
         return set()
@@ -125,8 +129,9 @@ def _replaced(
 def _place_empty_base(transaction: TableWrite, values: tuple[str, ...]) -> None:
     """Put an empty base into a partition.
 
-    It needs a file: Hive finds directories by the files in them (AcidUtils.getHdfsDirSnapshots),
-    and would go on reading the older files that the base hides.
+    The base must contain a file, because Hive finds directories by the files in them
+    (AcidUtils.getHdfsDirSnapshots). It would otherwise still read the older files that the base
+    hides.
     """
     if transaction.table.insert_only:
         file, content = METADATA_FILE, TRUNCATED_CONTENT
@@ -141,9 +146,11 @@ def write_query(
     """Write the rows of a query, and publish them.
 
     Args:
-        rows: columns in the order of the table's columns.
-        static: values of the one partition to which all rows go (() without partition columns), or
-            None if the rows have them.
+        transaction: the transaction.
+        shape: write schema of the table.
+        rows: rows with their columns in the order of the table's columns.
+        static: values of the partition that receives all rows, () without partition columns; None
+            if the rows contain the partition values.
     """
     with executing(transaction):
         stage_query(transaction, shape, rows, static, 0)
@@ -169,7 +176,7 @@ def stage_query(
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
     target = transaction.target(statement_id)
-    few = has_few_rows(rows)
+    by_driver = has_few_rows(rows)
     number = len(shape.data.fields)
     if shape.table.insert_only:
         pairs = zip(shape.data.names, values, strict=False)
@@ -177,10 +184,10 @@ def stage_query(
         plain = bridge.select(stored, *named_sql(columns))
         place = transaction.staging, target.name
         write_insert_only(transaction.session, plain, shape.table, *place, static)
-    elif few or static is None or shape.table.num_buckets:
+    elif by_driver or static is None or shape.table.num_buckets:
         event = events.insert_event(shape, statement_id, values, BUCKET_COLUMN)
         made = bridge.select(stored, *named_sql(event))
-        events.stage(transaction, shape, made, target, few=few)
+        events.stage(transaction, shape, made, target, by_driver=by_driver)
     else:
         write_rows(
             stored,
@@ -194,7 +201,7 @@ def stage_query(
 
 
 def has_few_rows(rows: DataFrame) -> bool:
-    """Return whether the rows of an INSERT are so few values that the driver writes them."""
+    """Return whether an INSERT has literal rows, and so few that the driver writes them."""
     return bridge.has_local_rows(rows, limits().driver_rows - 1)
 
 
@@ -204,10 +211,12 @@ def prepared_insert(
     statement: Insert,
     snapshot: StatementSnapshot | None = None,
 ) -> Prepared:
-    """Analyse the query of an INSERT into a table; its columns are aligned and cast as Spark does
-    for a file table.
+    """Analyse the query of an INSERT; align and cast its columns as Spark does for a file table.
 
     Args:
+        session: the session.
+        table: the table.
+        statement: the INSERT.
         snapshot: see ``prepare``.
     """
     spark = session.spark
@@ -229,9 +238,10 @@ def query(
     """Return the rows to insert.
 
     Args:
-        shape: of the table as it is now.
-        snapshot: with which the statement reads.
-        prepared: the statement as ``prepared_insert`` has analysed it.
+        shape: write schema of the current table.
+        snapshot: snapshot that the statement reads.
+        statement: the INSERT.
+        prepared: result of ``prepared_insert``.
     """
     session = snapshot.session
     if not prepared.is_current(session, shape.table):
@@ -242,9 +252,9 @@ def query(
 
 
 def static_values(session: AcidSession, table: Table, statement: Insert) -> tuple[str, ...] | None:
-    """Return the partition's values if the statement names them all, else None.
+    """Return the partition values if the statement names all of them, otherwise None.
 
-    For a table without partitions they are ().
+    For a table without partitions, they are ().
     """
     shape = write_schema.write_schema_of(session, table)
     if not shape.partitions.fields:

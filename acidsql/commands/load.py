@@ -43,18 +43,18 @@ from acidsql.syntax.statements import LoadData
 from acidsql.transactions.write_intent import insert_intent
 from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
-# ORC's type for which Hive tables have no type that acidsql reads.
+# ORC's union type: acidsql does not read the corresponding type of Hive tables.
 _UNION = "union"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedFiles:
-    """Files that are loaded.
+    """Files to load, after the checks.
 
     Attributes:
-        rows: number of rows of ORC files; None of others.
-        keeps_timestamps: whether files have the timestamps of the table in its form: local times,
-            and instants of TIMESTAMP_LTZ. If not, the rows have to be written again.
+        rows: number of rows in ORC files; None for other formats.
+        keeps_timestamps: whether the files store timestamps as the table does: instants for
+            TIMESTAMP_LTZ, otherwise local times. If they do not, the rows must be rewritten.
     """
 
     rows: int | None
@@ -64,10 +64,10 @@ class CheckedFiles:
 def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
     """Run LOAD DATA: put files into a delta, or with OVERWRITE into a base.
 
-    They are copied, or on a local disk linked, and deleted after the commit unless they are LOCAL.
-    Rows that have to be looked at, because of buckets, CHECK constraints, generated or identity
-    columns, or timestamps in another form, are written again instead. A load that fails at any
-    point leaves the files where they are.
+    The files are copied, or linked on a local disk, and deleted after the commit unless they are
+    LOCAL. acidsql reads and rewrites the rows instead if the table has buckets, CHECK constraints,
+    generated columns or identity columns, or if the files store timestamps in another form. A load
+    that fails at any point leaves the files in their place.
     """
     if table.insert_only:
         refuse_checks(table, "LOAD DATA")
@@ -78,7 +78,8 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
     recorded = RecordedStatement(operation="LOAD DATA", text=statement.text)
     intent = insert_intent(table, recorded, values or None, overwrite=overwrite)
     with write_transaction(session, intent) as transaction:
-        # Taken before the copy: a file that is written meanwhile differs from it, and stays.
+        # Read the versions before the copy. A file that changes in the meantime then has another
+        # version, and is not deleted.
         versions = [(source, session.files.version(source)) for source in sources]
         if not statement.local:
             transaction.changes.append(_delete(versions))
@@ -86,7 +87,7 @@ def load(session: AcidSession, table: Table, statement: LoadData) -> DataFrame:
             return _load_rows(transaction, versions, values)
         write_id = transaction.write_id
         name = base_name(write_id) if overwrite else delta_name(write_id, write_id, 0)
-        # A LOCAL source stays, and what becomes of it must not change the table.
+        # A LOCAL source remains, and later changes to it must not change the table.
         take = session.files.copy if statement.local else session.files.link
         with transaction.placing(values, name) as directory:
             for number, source in enumerate(sources):
@@ -110,8 +111,9 @@ def _load_rows(
     """Insert the rows of files, and commit.
 
     Args:
-        sources: the files, as they were before they are read.
-        values: of the partition.
+        transaction: the transaction.
+        sources: the files, with their versions before they are read.
+        values: values of the partition.
     """
     session = transaction.session
     files = {path: version.size for path, version in sources if version is not None}
@@ -129,8 +131,8 @@ def write_rows_of(
     """Write the rows of plain ORC files, and publish them.
 
     Args:
-        transaction: of the statement.
-        places: bytes of the files of each partition by their paths, by its values.
+        transaction: transaction of the statement.
+        places: files of each partition, by its values; the size of each file in bytes, by its path.
     """
     session, table = transaction.session, transaction.table
     files = [
@@ -146,7 +148,7 @@ def write_rows_of(
     ]
     size = sum(file.length for file in files)
     zone, statistics = session.time_zone, (max(1, size), -1)
-    # NULL in an identity column is a row without a value.
+    # In an identity column, the files can have NULL, for which a value is generated.
     columns = tuple(
         replace(c, nullable=c.nullable or c.identity is not None) for c in table.columns
     )
@@ -162,7 +164,7 @@ def write_rows_of(
 
 
 def has_checks(table: Table) -> list[str]:
-    """Return what has each new row of a table looked at."""
+    """Return descriptions of the constraints and columns that require reading each new row."""
     return [
         *(f"the constraint {c.name} {c.definition}" for c in table.enforced_constraints),
         *(f"the generated column {c.name}" for c in table.generated_columns),
@@ -171,7 +173,7 @@ def has_checks(table: Table) -> list[str]:
 
 
 def refuse_checks(table: Table, statement: str) -> None:
-    """Refuse to put files into a table with CHECK constraints: their rows are not checked.
+    """Refuse to add files to a table whose constraints or columns require reading each new row.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CHECK_OF_FILES.
@@ -195,7 +197,7 @@ def _delete(sources: Sequence[tuple[str, FileVersion | None]]) -> DeleteLoadedFi
 
 
 def _partition(session: AcidSession, table: Table, statement: LoadData) -> tuple[str, ...]:
-    """Return the values of the partition to which the files go; () without partition columns."""
+    """Return the values of the partition that receives the files; () without partition columns."""
     spec = statement.partition
     values = () if spec is None else full_values(session, table, spec)
     columns = [c.name for c in table.partition_columns]
@@ -246,15 +248,16 @@ def check_files(session: AcidSession, table: Table, sources: Sequence[str]) -> C
     """Refuse files that readers of the table could not read.
 
     Raises:
-        AcidAnalysisError: NOT_NULL_CONSTRAINT_VIOLATION, by the statistics of an ORC file.
-        FormatError: LOAD_DATA_ACID_FILE, LOAD_DATA_SCHEMA_MISMATCH, and those of ``read_tail``.
+        AcidAnalysisError: NOT_NULL_CONSTRAINT_VIOLATION, according to an ORC file's statistics.
+        FormatError: LOAD_DATA_ACID_FILE, LOAD_DATA_SCHEMA_MISMATCH, and the errors of
+            ``read_tail``.
     """
     if table.file_format is FileFormat.TEXT:
         return CheckedFiles(rows=None)
     if table.file_format is FileFormat.PARQUET:
         for source in sources:
-            found = session.spark.read.format("parquet").load(source).schema
-            _check_columns(session, table, source, found)
+            schema = session.spark.read.format("parquet").load(source).schema
+            _check_columns(session, table, source, schema)
         return CheckedFiles(rows=None)
     first: OrcTail | None = None
     rows, keeps_timestamps = 0, True
@@ -276,10 +279,10 @@ def _orc_schema(session: AcidSession, source: str, tail: OrcTail) -> StructType:
 
 
 def _keeps_timestamps(session: AcidSession, table: Table, source: str, tail: OrcTail) -> bool:
-    """Return whether a file has the timestamps of the table in its form.
+    """Return whether a file stores timestamps in the same form as the table.
 
     Raises:
-        FormatError: LOAD_DATA_SCHEMA_MISMATCH, its rows could not be written again either.
+        FormatError: LOAD_DATA_SCHEMA_MISMATCH, acidsql cannot rewrite the rows of the file either.
     """
     differing = differing_timestamps(session.spark, table, tail)
     if LOCAL_TIME in differing or (differing and table.insert_only):
@@ -292,14 +295,15 @@ def _keeps_timestamps(session: AcidSession, table: Table, source: str, tail: Orc
 
 
 def _check_no_nulls(table: Table, source: str, tail: OrcTail) -> None:
-    """Refuse a file with NULL in a column that is NOT NULL, which an UPDATE would read as a value.
+    """Refuse a file with NULL in a NOT NULL column; an UPDATE would read the NULL as a value.
 
-    A column with values of its own, identity, generated or from before it was added, may lack.
+    The file can have NULL in identity and generated columns, which get computed values. It can lack
+    a column that was added with a DEFAULT.
     """
     fields = tail.struct_fields()
     for position, column in enumerate(table.columns):
-        own = column.identity is not None or column.generated is not None
-        if column.nullable or own:
+        is_computed = column.identity is not None or column.generated is not None
+        if column.nullable or is_computed:
             continue
         if position < len(fields):
             values = tail.values_of(fields[position][1])
@@ -336,14 +340,14 @@ def _orc_tail(session: AcidSession, source: str) -> OrcTail:
     return tail
 
 
-def _check_columns(session: AcidSession, table: Table, source: str, found: StructType) -> None:
-    """Refuse a file without the table's columns in their order; the last ones may be missing.
+def _check_columns(session: AcidSession, table: Table, source: str, schema: StructType) -> None:
+    """Refuse a file without the table's columns in their order; the last columns can be missing.
 
-    What Spark finds as TIMESTAMP_NTZ is a number in the file, and what the table has as one is
-    ORC's TIMESTAMP.
+    A column that Spark reads as TIMESTAMP_NTZ is a number in the file, but the table stores its
+    TIMESTAMP_NTZ columns as ORC's TIMESTAMP.
     """
     expected = data_schema(session.spark, table).fields
-    fits = len(found.fields) <= len(expected) and all(
+    fits = len(schema.fields) <= len(expected) and all(
         lowered(have.name) == lowered(want.name)
         and not has_type(have.dataType, (TimestampNTZType,))
         and (
@@ -351,12 +355,12 @@ def _check_columns(session: AcidSession, table: Table, source: str, found: Struc
             == with_timestamps(want.dataType.simpleString().lower(), repeat(TIMESTAMP))
             or convertible(have.dataType, want.dataType)
         )
-        for have, want in zip(found.fields, expected, strict=False)
+        for have, want in zip(schema.fields, expected, strict=False)
     )
     if not fits:
         have, want = (
             ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
-            for fields in (found.fields, expected)
+            for fields in (schema.fields, expected)
         )
         raise FormatError(
             "LOAD_DATA_SCHEMA_MISMATCH",

@@ -35,12 +35,14 @@ from acidsql.transactions.write_transaction import write_transaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """Target and source of a MERGE, with columns that are added to them.
+    """Target and source of a MERGE, with added columns.
 
     Attributes:
-        prefix: prefix of the added columns. ``_row_id`` is the row id of the target's row, null if
-            there is none; ``_source`` is null if there is no row of the source.
-        old: names of the target's partition values.
+        target: rows of the target.
+        source: rows of the source.
+        prefix: prefix of the added columns. ``_row_id`` is the row id of the target's row, null
+            without a row of the target. ``_source`` is null without a row of the source.
+        old: names of the columns with the target's partition values.
     """
 
     target: DataFrame
@@ -50,8 +52,8 @@ class Sides:
 
 
 def merge(session: AcidSession, table: Table, statement: Merge) -> DataFrame:
-    """Run a MERGE: one join, each WHEN clause with a statement id of its own."""
-    # The clauses are not known yet, so the lock is that of an UPDATE; the write set is exact.
+    """Run a MERGE as one join, with a different statement id for each WHEN clause."""
+    # The clauses are not known yet, so the lock is that of an UPDATE. The write set is exact.
     intent = row_intent(table, Operation.UPDATE, "MERGE", statement.text)
     unique = unique_columns(session, table)
     target = merge_target(session, table, statement)
@@ -111,13 +113,13 @@ def merge(session: AcidSession, table: Table, statement: Merge) -> DataFrame:
 
 
 def likely_events(pieces: bridge.MergePlan, sides: Sides) -> int | None:
-    """Return the number of events of a MERGE if each row of its source matches one row of the
-    target.
+    """Estimate the number of events of a MERGE: its source's rows, if each matches one row.
 
-    The source counts with the largest number of rows that Spark knows without running it.
+    The number of rows in the source is the largest number that Spark knows without running it.
 
     Returns:
-        None if Spark knows no such number, or rows that the source does not match make events.
+        None if Spark does not know a number, or a clause acts on rows without a match in the
+        source.
     """
     if pieces.not_matched_by_source:
         return None
@@ -125,7 +127,7 @@ def likely_events(pieces: bridge.MergePlan, sides: Sides) -> int | None:
 
 
 def clauses_of(pieces: bridge.MergePlan) -> list[bridge.Clause]:
-    """Return the clauses of a MERGE; the position of each is its statement id."""
+    """Return the clauses of a MERGE; the position of a clause is its statement id."""
     return [*pieces.matched, *pieces.not_matched, *pieces.not_matched_by_source]
 
 
@@ -152,10 +154,13 @@ def prepared_merge(
 def merge_pieces(
     shape: WriteSchema, snapshot: StatementSnapshot, prepared: Prepared, keys: Sequence[Key] = ()
 ) -> bridge.MergePlan:
-    """Return the parts of a MERGE, over the partitions and rows that it requires.
+    """Return the parts of a MERGE; they scan only the partitions and rows that it requires.
 
     Args:
-        keys: conditions that all rows of the target meet that the source matches.
+        shape: write schema of the table.
+        snapshot: snapshot that the statement reads.
+        prepared: the analysed MERGE.
+        keys: conditions that every target row with a match in the source meets.
     """
     spark = shape.session.spark
 
@@ -168,7 +173,7 @@ def merge_pieces(
 
 
 def planned_merge(shape: WriteSchema, snapshot: StatementSnapshot, prepared: Prepared) -> DataFrame:
-    """Plan the events of an analysed MERGE, over the partitions and rows that it requires."""
+    """Plan the events of an analysed MERGE; scan only the partitions and rows that it requires."""
     with phase(Phase.PLAN):
         pieces, sides, rows = _joined_at_best(shape, snapshot, prepared)
         return _merge_events(shape, pieces, sides, rows)
@@ -183,11 +188,11 @@ def merge_events(
 
 
 def _of_clause(clause: str, made: Sequence[dict[str, str]]) -> dict[str, str]:
-    """Return the event of the clause that acts on a row, as SQL of its columns by name.
+    """Return the event of the clause that acts on a row, as SQL of the event's columns by name.
 
     Args:
         clause: name of the column with the number of the clause.
-        made: event of each clause, with the same columns.
+        made: event of each clause; all events have the same columns.
     """
     chosen = {}
     for name in made[0]:
@@ -205,13 +210,13 @@ def _ids(clauses: Sequence[bridge.Clause], kind: str) -> list[int]:
 def _is_lone_delete(matched: Sequence[bridge.Clause]) -> bool:
     """Return whether the only WHEN MATCHED clause is a DELETE without a condition.
 
-    A row may then be matched twice, as in Spark: it is deleted either way.
+    A row can then have several matches, as in Spark, because it is deleted in any case.
     """
     return len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None
 
 
 def merge_sides(shape: WriteSchema, pieces: bridge.MergePlan) -> Sides:
-    """Return the two sides of a MERGE with the columns that are added to them."""
+    """Return the two sides of a MERGE with the added columns."""
     spark = shape.session.spark
     target = bridge.frame_of(spark, pieces.target)
     source = bridge.frame_of(spark, pieces.source)
@@ -227,17 +232,18 @@ def merge_sides(shape: WriteSchema, pieces: bridge.MergePlan) -> Sides:
 
 
 def _joined(pieces: bridge.MergePlan, sides: Sides) -> DataFrame:
-    """Join target and source by the join type that the clauses need; nothing is executed."""
+    """Join target and source with the join type that the clauses need; run no job."""
     return bridge.merge_join(sides.target.sparkSession, pieces, sides.target, sides.source)
 
 
 def _joined_at_best(
     shape: WriteSchema, snapshot: StatementSnapshot, prepared: Prepared
 ) -> tuple[bridge.MergePlan, Sides, DataFrame]:
-    """Return the parts of a MERGE, its two sides and their join; the source may be computed first.
+    """Return the parts of a MERGE, its two sides and their join; compute a small source first.
 
-    That is done if the source has few rows and the target is large. The keys of the source then
-    show which partitions and rows of the target can match, and Spark need not shuffle the target.
+    acidsql computes the source first if the source has few rows and the target is large. The keys
+    of the source then show which partitions and rows of the target can match, and Spark does not
+    shuffle the target.
     """
     spark = shape.session.spark
     pieces = merge_pieces(shape, snapshot, prepared)
@@ -251,7 +257,7 @@ def _joined_at_best(
         return pieces, sides, _joined(pieces, sides)
     keys = source_keys(spark, pieces, held)
     if keys:
-        snapshot.scans.clear()  # planned again, over fewer rows
+        snapshot.scans.clear()  # the scans are planned again, for fewer rows
         pieces = merge_pieces(shape, snapshot, prepared, keys)
         sides = merge_sides(shape, pieces)
         held = bridge.replace_by_collected(_numbered(sides), held)
@@ -267,15 +273,16 @@ def _numbered(sides: Sides) -> DataFrame:
 
 
 def _collected_source(sides: Sides) -> DataFrame | None:
-    """Compute the source of a MERGE, numbered; return None if the driver cannot hold it."""
+    """Compute the source of a MERGE with numbered rows; None if the driver cannot hold it."""
     if not bridge.fits_in_driver(sides.source, most_read=bridge.input_bytes(sides.target)):
         return None
     return bridge.collect_to_driver(_numbered(sides))
 
 
 def may_compute_source(pieces: bridge.MergePlan, sides: Sides) -> bool:
-    """Return whether the source of a MERGE is computed before the target is read, if the driver can
-    hold it: whether reading all of the target costs more than the jobs.
+    """Return whether to compute the source of a MERGE first, if the driver can hold it.
+
+    That pays off if reading the whole target costs more than the additional jobs.
     """
     if pieces.not_matched_by_source:
         return False
@@ -285,9 +292,9 @@ def may_compute_source(pieces: bridge.MergePlan, sides: Sides) -> bool:
 def _merge_events(
     shape: WriteSchema, pieces: bridge.MergePlan, sides: Sides, rows: DataFrame
 ) -> DataFrame:
-    """Plan the events of each joined row: those of the first clause whose condition holds.
+    """Plan the events of each joined row: the events of the first clause with a true condition.
 
-    The clause is found first, so that the values of other clauses are not computed.
+    The clause is determined first, so that the values of other clauses are not computed.
     """
     prefix = sides.prefix
     row_id, clause_column = f"{prefix}_row_id", f"{prefix}_clause"
@@ -297,7 +304,7 @@ def _merge_events(
         (~in_target & in_source, pieces.not_matched),
         (in_target & ~in_source, pieces.not_matched_by_source),
     ]
-    clauses = [(place, clause) for place, own in groups for clause in own]
+    clauses = [(place, clause) for place, of_group in groups for clause in of_group]
     conditions = [
         place if clause.condition is None else place & clause.condition for place, clause in clauses
     ]
@@ -314,7 +321,7 @@ def _merge_events(
                 event = events.insert_event(shape, number, names, bucket)
         made.append(event)
     if pieces.matched and not _is_lone_delete(pieces.matched):
-        # A match that no clause acts on still counts in the cardinality check.
+        # The cardinality check also counts a match on which no clause acts.
         conditions.append(in_target & in_source)
         made.append(events.check_event(shape, row_id, sides.old))
     rows = _with_values(shape, sides, rows, conditions, [clause for _, clause in clauses])
@@ -329,7 +336,7 @@ def _with_values(
     conditions: Sequence[Column],
     clauses: Sequence[bridge.Clause],
 ) -> DataFrame:
-    """Add to joined rows the number of the clause that acts on each, and its new values."""
+    """Add the number of the acting clause, and the new values, to each joined row."""
     prefix = sides.prefix
     clause_column = f"{prefix}_clause"
     first, *others = [(condition, F.lit(i)) for i, condition in enumerate(conditions)]
@@ -351,7 +358,7 @@ def _with_values(
     kept = [F.col(name) for name in (f"{prefix}_row_id", clause_column, *sides.old)]
     columns = [bridge.named_columns(spark, kept), *values]
     rows = bridge.UnresolvedPlan.of(rows).project(columns).frame()
-    for number, own in names.items():
+    for number, of_clause in names.items():
         acting = f"{clause_column} = {number}"
         given = clauses[number].assignments
         assigned, updates = None, clauses[number].kind == "update"
@@ -359,5 +366,5 @@ def _with_values(
             assigned = bridge.assigned_columns(spark, given)
             refuse_update(shape.table, assigned)
         bucket = f"{prefix}_{number}_bucket"
-        rows = shape.stored(rows, own, bucket, acting, assigned, adds_rows=not updates)
+        rows = shape.stored(rows, of_clause, bucket, acting, assigned, adds_rows=not updates)
     return rows

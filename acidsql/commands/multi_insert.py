@@ -1,4 +1,4 @@
-"""FROM … INSERT … INSERT …: inserts into one or several tables, in one transaction."""
+"""FROM … INSERT … INSERT …: inserts into one or more tables, in one transaction."""
 
 from __future__ import annotations
 
@@ -37,8 +37,10 @@ class Branch:
     """One INSERT of the statement.
 
     Attributes:
-        static: values of its partition if it names them all, else None.
-        prepared: the statement, analysed.
+        table: the table that it writes.
+        statement: the INSERT.
+        static: values of its partition if it names them all, otherwise None.
+        prepared: the analysed statement.
     """
 
     table: Table
@@ -48,18 +50,19 @@ class Branch:
 
 
 def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]]) -> DataFrame:
-    """Run the INSERTs of one FROM: all see one snapshot and one current time; all commit, or none.
+    """Run the INSERTs of one FROM in one transaction.
 
-    Every branch into a table has a statement id of its own, so that row ids stay unique. (Hive
-    refuses two branches into one table without partitions.)
+    All branches see the same snapshot and the same current time. Every branch into a table has a
+    different statement id, so that row ids stay unique. (Hive refuses two branches into one table
+    without partitions.)
     """
     by_table = by_tables(session, branches)
-    intents = [intent_of(own) for own in by_table]
+    intents = [intent_of(of_table) for of_table in by_table]
     inserted, current = 0, bridge.CurrentValues(session.spark)
     with write_transactions(session, intents) as transactions:
         changes: list[tuple[TableWrite, Sequence[Change]]] = []
-        for transaction, own in zip(transactions, by_table, strict=True):
-            written, changed = _write(transaction, own, current)
+        for transaction, of_table in zip(transactions, by_table, strict=True):
+            written, changed = _write(transaction, of_table, current)
             inserted += written
             changes.append((transaction, changed))
         commit_all(changes)
@@ -67,21 +70,21 @@ def multi_insert(session: AcidSession, branches: Sequence[tuple[Table, Insert]])
 
 
 def by_tables(session: AcidSession, branches: Sequence[tuple[Table, Insert]]) -> list[list[Branch]]:
-    """Return the branches into each table."""
-    found: dict[str, list[Branch]] = {}
+    """Return the branches, grouped by their tables."""
+    groups: dict[str, list[Branch]] = {}
     for table, statement in branches:
         static = static_values(session, table, statement)
         prepared = prepared_insert(session, table, statement)
         branch = Branch(table=table, statement=statement, static=static, prepared=prepared)
-        found.setdefault(table.full_name, []).append(branch)
-    return list(found.values())
+        groups.setdefault(table.full_name, []).append(branch)
+    return list(groups.values())
 
 
 def intent_of(branches: Sequence[Branch]) -> WriteIntent:
     """Return the write intent of the branches into one table.
 
     Raises:
-        AcidAnalysisError: one branch would replace what another one writes
+        AcidAnalysisError: one branch would replace the rows of another branch
             (UNSUPPORTED_FEATURE.MULTI_INSERT_OVERWRITE).
     """
     table = branches[0].table
@@ -117,7 +120,7 @@ def _write(
         if branch.statement.if_not_exists and branch.static in known:
             continue
         rows = query(shape, snapshot, branch.statement, branch.prepared)
-        # Branches that overwrite have a partition each.
+        # Each branch that overwrites has a different partition, so one statement id is enough.
         with events.executing(transaction):
             stage_query(transaction, shape, rows, branch.static, 0 if overwrite else number)
         if overwrite and branch.static is not None:
@@ -129,16 +132,20 @@ def _write(
 
 
 def check_targets(tables: Mapping[str, Table | None], *, directories: bool) -> None:
-    """Refuse transactional tables together with other targets, which could not commit as one.
+    """Refuse transactional tables together with other targets, which cannot commit together.
+
+    Args:
+        tables: targets by their names as written, None for tables of Spark's.
+        directories: whether the statement also writes directories.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.MULTI_INSERT_MIXED.
     """
     others = [name for name, table in tables.items() if table is None]
     if others or directories:
-        own = next(name for name, table in tables.items() if table is not None)
+        transactional = next(name for name, table in tables.items() if table is not None)
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.MULTI_INSERT_MIXED",
-            f"{own} is transactional and {others[0] if others else 'a directory'} is not, so that "
-            "the branches could not be written as one: write an INSERT for each",
+            f"{transactional} is transactional and {others[0] if others else 'a directory'} is "
+            "not, so that the branches could not be written as one: write an INSERT for each",
         )

@@ -1,4 +1,4 @@
-"""New tables: their names and places, and a transaction that fills one before it is visible."""
+"""New tables: their names and locations, and a transaction that fills them while invisible."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ from acidsql.transactions.write_transaction import TableWrite, write_transaction
 def new_table_name(
     session: AcidSession, parts: Sequence[str], *, if_not_exists: bool
 ) -> tuple[str, str] | None:
-    """Return database and name of a table that is to be created.
+    """Return the database and the name of a table to create.
 
     Args:
+        session: the session.
         parts: parts of the name.
-        if_not_exists: whether to return None if there is one, rather than to raise.
+        if_not_exists: whether to return None, rather than raise, if the table exists.
 
     Raises:
         AcidAnalysisError: REQUIRES_SINGLE_PART_NAMESPACE, INVALID_SCHEMA_OR_RELATION_NAME,
@@ -66,14 +67,14 @@ def definition_like(
     location: str | None,
     properties: Mapping[str, str],
 ) -> Table:
-    """Return the definition of a new table that is like another one.
+    """Return the definition of a new table that copies the definition of another table.
 
     Args:
         session: the session.
         source: the other table.
-        name: database and name of the new one.
-        location: its own, None for that below the database's.
-        properties: that it has beside those of the other one, or in their place.
+        name: database and name of the new table.
+        location: location of the new table; None for the default location in its database.
+        properties: properties that are added to those of ``source``, or replace them.
     """
     database, table_name = name
     place = location
@@ -94,15 +95,15 @@ def definition_like(
 
 
 def check_empty(session: AcidSession, table: Table) -> None:
-    """Refuse a directory with files in it (LOCATION_ALREADY_EXISTS).
+    """Refuse a location that contains files (LOCATION_ALREADY_EXISTS).
 
-    Spark refuses it too: rows that were left there would become rows of the new table.
+    Spark refuses it too, because rows in these files would become rows of the new table.
     """
-    found = [name for name in session.files.names(table.location) if not is_hidden(name)]
-    if found:
+    present = [name for name in session.files.names(table.location) if not is_hidden(name)]
+    if present:
         raise AcidAnalysisError(
             "LOCATION_ALREADY_EXISTS",
-            f"{table.full_name} would lie in {table.location}, which holds {found[0]}: move that "
+            f"{table.full_name} would lie in {table.location}, which holds {present[0]}: move that "
             "away, or adopt the table there with CREATE TABLE … LOCATION",
             {"location": table.location, "identifier": quoted_name([table.database, table.name])},
         )
@@ -112,15 +113,16 @@ def check_empty(session: AcidSession, table: Table) -> None:
 def filling(
     session: AcidSession, table: Table, source: RecordedStatement, highest_write_id: int = 0
 ) -> Iterator[TableWrite]:
-    """Create a table for a transaction that writes its first rows, which the block must commit.
+    """Create a table and yield a transaction that writes its first rows; the block must commit it.
 
-    No other client sees the table before the commit (on a server, its rows). Nothing is left of it
-    if the block raises.
+    No other client sees the table before the commit (on a Hive Metastore, it sees the table without
+    rows). If the block raises, nothing of the table remains.
 
     Args:
-        table: its definition.
+        session: the session.
+        table: definition of the table.
         source: the statement.
-        highest_write_id: write id above which those of the table begin.
+        highest_write_id: the table's write ids begin above this write id.
     """
     with transaction(session) as opened:
         staged = session.metastore.stage_table(opened.txn_id, table, highest_write_id)

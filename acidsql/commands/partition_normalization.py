@@ -1,7 +1,7 @@
-"""Partition values that are not spelled as Hive and Spark spell them.
+"""Partition values in a spelling that differs from that of Hive and Spark.
 
-Both write ``p=1`` for the number 1. A directory ``p=01`` of another program, which MSCK REPAIR
-TABLE added, has rows with the value 1 as well, and their delete events belong there.
+Both write ``p=1`` for the number 1. Another program may have written a directory ``p=01``, which
+MSCK REPAIR TABLE then added. Its rows have the value 1 too, and their delete events belong there.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.staging import partition_text
 
 Values = tuple[str, ...]
-# Prefix of the columns of ``typed``; the table's own names could equal the number's.
+# Prefix of the columns of ``typed``. The table's names could equal the name of the number.
 VALUE = "__value_"
 _BITS = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def usual(session: AcidSession, table: Table, partitions: Sequence[Values]) -> list[Values]:
-    """Return the values of partitions in their usual spelling, that of Hive, Spark and acidsql."""
+    """Return the values of partitions in the usual spelling, which Hive, Spark and acidsql use."""
     fields = partition_schema(session.spark, table).fields
     if all(
         _is_usual(text, field)
@@ -50,8 +50,8 @@ def usual(session: AcidSession, table: Table, partitions: Sequence[Values]) -> l
         return list(partitions)
     texts = [partition_text(f"{VALUE}{i}", field) for i, field in enumerate(fields)]
     rows = typed(session, table, partitions)
-    found = bridge.select(rows, *texts, bridge.BARE_NUMBER).collect()
-    spelled = {row[-1]: tuple(row[:-1]) for row in found}
+    texts_of_rows = bridge.select(rows, *texts, bridge.BARE_NUMBER).collect()
+    spelled = {row[-1]: tuple(row[:-1]) for row in texts_of_rows}
     return [spelled[number] for number in range(len(partitions))]
 
 
@@ -88,22 +88,28 @@ def as_spelled(
     """Map usual values of partitions to the values in the metastore, where they differ.
 
     Args:
-        partitions: partitions that may contain rows.
+        session: the session.
+        table: the table.
+        partitions: partitions that can contain rows.
         deleted: usual values of the partitions of deleted rows.
 
     Raises:
-        AcidAnalysisError: deleted rows may lie in one of several partitions (AMBIGUOUS_PARTITION).
+        AcidAnalysisError: several partitions can contain the deleted rows (AMBIGUOUS_PARTITION).
     """
     by_usual: dict[Values, list[Values]] = defaultdict(list)
-    for values, own in zip(partitions, usual(session, table, partitions), strict=True):
-        by_usual[own].append(values)
-    for own in deleted:
-        if len(by_usual[own]) > 1:
-            names = " and ".join(sorted(table.partition_name(v) for v in by_usual[own]))
+    for values, usual_values in zip(partitions, usual(session, table, partitions), strict=True):
+        by_usual[usual_values].append(values)
+    for usual_values in deleted:
+        if len(by_usual[usual_values]) > 1:
+            names = " and ".join(sorted(table.partition_name(v) for v in by_usual[usual_values]))
             raise AcidAnalysisError(
                 "AMBIGUOUS_PARTITION",
                 f"{table.full_name} has partitions {names} with equal values: rename one of them "
                 "to another value with ALTER TABLE … PARTITION … RENAME TO PARTITION, then "
                 "UPDATE its rows to the old value",
             )
-    return {own: values[0] for own, values in by_usual.items() if own not in values}
+    return {
+        usual_values: values[0]
+        for usual_values, values in by_usual.items()
+        if usual_values not in values
+    }

@@ -19,7 +19,7 @@ from acidsql.storage.staging import partition_text
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.nodes import PartitionFilter, PartitionSpec
 
-# Values that one query computes.
+# Maximum number of values that one query computes.
 _TOGETHER = 1000
 _POSITION = "acidsql_position"
 
@@ -29,7 +29,7 @@ def _given(
 ) -> list[dict[int, tuple[str, str | None]]]:
     """Return the values of each specification, by the position of their partition column.
 
-    Each value is a pair: its text as Hive keeps it, and its text as the statement spells it.
+    Each value is a pair: its text as Hive stores it, and its text as the statement spells it.
     """
     wanted: list[dict[int, tuple[str, str | None]]] = [{} for _ in specs]
     places: list[tuple[int, int]] = []
@@ -49,12 +49,12 @@ def _given(
 
 def _computed(session: AcidSession, texts: Sequence[str]) -> list[Any]:
     """Return the values of SQL expressions of type STRING."""
-    found: list[Any] = []
+    computed: list[Any] = []
     for begin in range(0, len(texts), _TOGETHER):
         together = f"array({', '.join(texts[begin : begin + _TOGETHER])})"
         ((values,),) = bridge.select(session.spark.sql("SELECT 1"), together).collect()
-        found += values
-    return found
+        computed += values
+    return computed
 
 
 def _column(session: AcidSession, table: Table, name: str) -> tuple[int, StructField]:
@@ -80,16 +80,14 @@ def _typed(session: AcidSession, text: str, field: StructField) -> str:
 
 
 def full_values(session: AcidSession, table: Table, spec: PartitionSpec) -> tuple[str, ...] | None:
-    """Return the values of the one partition that a specification names; None if it may name
-    several.
-    """
+    """Return the values of a specification, or None if it has no value for a partition column."""
     return all_full_values(session, table, [spec])[0]
 
 
 def all_full_values(
     session: AcidSession, table: Table, specs: Sequence[PartitionSpec]
 ) -> list[tuple[str, ...] | None]:
-    """Return ``full_values`` of many specifications, with few queries."""
+    """Return ``full_values`` of each specification, with few queries."""
     count = len(table.partition_columns)
     return [
         tuple(given[i][0] for i in range(count)) if len(given) == count else None
@@ -98,41 +96,50 @@ def all_full_values(
 
 
 def matching(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
-    """Find the partitions that a specification matches; all of them without a specification.
+    """Find the partitions that a specification matches; without a specification, all partitions.
 
-    Partitions in the spelling of the statement are preferred to others of the same values.
+    If partitions are spelled as in the statement, others with equal values do not match.
 
     Raises:
-        AcidAnalysisError: PARTITIONS_NOT_FOUND, a column of it is no partition column.
+        AcidAnalysisError: PARTITIONS_NOT_FOUND, the specification names a column that is not a
+            partition column.
     """
     partitions = list(session.metastore.partitions(table.database, table.name))
     if spec is None:
         return partitions
     (given,) = _given(session, table, [spec])
 
-    def found(values: Sequence[tuple[str, ...]], *, as_given: bool) -> list[Partition]:
+    def equal(values: Sequence[tuple[str, ...]], *, as_given: bool) -> list[Partition]:
         return [
             partition
-            for partition, own in zip(partitions, values, strict=True)
-            if all(own[i] == text[as_given] for i, text in given.items())
+            for partition, texts in zip(partitions, values, strict=True)
+            if all(texts[i] == text[as_given] for i, text in given.items())
         ]
 
     spelled = [p.values for p in partitions]
     return (
-        found(spelled, as_given=True)
-        or found(spelled, as_given=False)
-        or found(usual(session, table, spelled), as_given=False)
+        equal(spelled, as_given=True)
+        or equal(spelled, as_given=False)
+        or equal(usual(session, table, spelled), as_given=False)
     )
 
 
 def meeting(
     session: AcidSession, table: Table, wanted: PartitionFilter, *, if_exists: bool
 ) -> list[Partition]:
-    """Find the partitions whose values meet comparisons, as Spark compares them; NULL meets none.
+    """Find the partitions whose values satisfy comparisons; NULL never satisfies them.
+
+    Spark compares the values.
+
+    Args:
+        session: the session.
+        table: the table.
+        wanted: the comparisons.
+        if_exists: whether to return an empty list, rather than raise, if no partition matches.
 
     Raises:
-        AcidAnalysisError: PARTITIONS_NOT_FOUND, a column of it is no partition column.
-        AcidLookupError: PARTITIONS_NOT_FOUND, no partition meets them, unless ``if_exists``.
+        AcidAnalysisError: PARTITIONS_NOT_FOUND, a compared column is not a partition column.
+        AcidLookupError: PARTITIONS_NOT_FOUND, no partition matches.
     """
     conditions = []
     for name, operator, text in wanted.comparisons:
@@ -154,7 +161,10 @@ def satisfying(
     """Return the partitions whose values satisfy a condition.
 
     Args:
-        condition: SQL text over the partition columns; Spark refuses other names.
+        session: the session.
+        table: the table.
+        partitions: the partitions to check.
+        condition: SQL condition on the partition columns; Spark refuses other names.
     """
     names = [
         f"{VALUE}{position} AS {quote(field.name)}"
@@ -162,7 +172,7 @@ def satisfying(
     ]
     rows = typed(session, table, [p.values for p in partitions])
     named = bridge.select(rows, f"{bridge.BARE_NUMBER} AS {_POSITION}", *names)
-    # Through an alias Spark finds no columns of the rows below it.
+    # Below an alias, Spark does not find the other columns of the rows.
     met = named.alias("partitions").where(f"{condition}\n").select(_POSITION).collect()
     return [partitions[row[0]] for row in met]
 
@@ -173,20 +183,20 @@ def required(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
     Raises:
         AcidLookupError: PARTITIONS_NOT_FOUND.
     """
-    found = matching(session, table, spec)
-    if spec is not None and not found:
+    partitions = matching(session, table, spec)
+    if spec is not None and not partitions:
         raise _none_found(table, ", ".join(f"{name}={value}" for name, value in spec.values))
-    return found
+    return partitions
 
 
 def named_partitions(
     session: AcidSession, table: Table, spec: PartitionSpec | None
 ) -> list[Partition] | None:
-    """Find the partitions that an optional PARTITION clause names; None without one.
+    """Find the partitions that an optional PARTITION clause names; return None without a clause.
 
     Raises:
-        AcidAnalysisError: INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY, the table has no
-            partitions; PARTITIONS_NOT_FOUND.
+        AcidAnalysisError: INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY, the table is not
+            partitioned; PARTITIONS_NOT_FOUND.
         AcidLookupError: PARTITIONS_NOT_FOUND.
     """
     if spec is None:
@@ -213,20 +223,20 @@ def the_one(session: AcidSession, table: Table, spec: PartitionSpec) -> Partitio
     Raises:
         AcidAnalysisError: PARTITIONS_NOT_FOUND, a value is missing; AMBIGUOUS_PARTITION, several
             partitions have these values, and none is spelled as in the statement.
-        AcidLookupError: PARTITIONS_NOT_FOUND, there is none.
+        AcidLookupError: PARTITIONS_NOT_FOUND, no partition has these values.
     """
-    found = required(session, table, spec)
+    partitions = required(session, table, spec)
     if len({folded(name) for name, _ in spec.values}) < len(table.partition_columns):
         raise AcidAnalysisError(
             "PARTITIONS_NOT_FOUND",
             f"{table.full_name} is partitioned by "
             f"{', '.join(c.name for c in table.partition_columns)}: give a value for each",
         )
-    if len(found) > 1:
-        names = " and ".join(sorted(table.partition_name(p.values) for p in found))
+    if len(partitions) > 1:
+        names = " and ".join(sorted(table.partition_name(p.values) for p in partitions))
         raise AcidAnalysisError(
             "AMBIGUOUS_PARTITION",
             f"{table.full_name} has partitions {names} with equal values: write the value as a "
             "string, spelled as in the partition's name",
         )
-    return found[0]
+    return partitions[0]

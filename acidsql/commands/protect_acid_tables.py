@@ -1,4 +1,4 @@
-"""Refusal of Spark's own statements that would damage an ACID table, its entry or its files."""
+"""Refusal of Spark's statements that would damage an ACID table, its entry or its files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from acidsql.session.acid_session import AcidSession
 def refuse_damage(session: AcidSession, plan: bridge.LogicalPlan) -> None:
     """Refuse a statement that Spark itself would run on a table or view of the metastore.
 
-    Spark's catalog may know a transactional table of a Hive Metastore too, and would alter, empty
-    or drop it without regard to its transactions.
+    Spark's catalog can also contain a transactional table of a Hive Metastore. Spark would alter,
+    empty or drop this table without regard to its transactions.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE with the name of Spark's command, LOCATION_IN_USE.
@@ -33,9 +33,9 @@ def refuse_damage(session: AcidSession, plan: bridge.LogicalPlan) -> None:
 
 
 def refuse_location(session: AcidSession, path: str) -> None:
-    """Refuse a path that overlaps the directory of an ACID table, or contains directories of one.
+    """Refuse a path that overlaps an ACID table's directory, or contains base or delta directories.
 
-    The latter protects partitions that lie outside of their table's directory.
+    The second check protects partitions outside of their table's directory.
 
     Raises:
         AcidAnalysisError: LOCATION_IN_USE.
@@ -49,15 +49,15 @@ def refuse_location(session: AcidSession, path: str) -> None:
             f"{table.location}: choose another directory",
         )
     for place in (location, location.rpartition("/")[0]):
-        found = next(filter(parse_directory, session.files.names(place)), None)
-        if found is not None:
+        directory = next(filter(parse_directory, session.files.names(place)), None)
+        if directory is not None:
             raise AcidAnalysisError(
                 "LOCATION_IN_USE",
-                f"{place} holds {found}, as a transactional table or partition does: choose "
+                f"{place} holds {directory}, as a transactional table or partition does: choose "
                 "another directory",
             )
 
 
 def owner_of(session: AcidSession, location: str) -> Table | None:
-    """Return an ACID table whose directory equals, contains or lies within another, or None."""
+    """Return an ACID table whose directory equals, contains or is inside a location, or None."""
     return session.metastore.table_at(location, session.spark.catalog.currentDatabase())

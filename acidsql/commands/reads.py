@@ -1,4 +1,4 @@
-"""Statements that only read, which a block that reads as of a moment may contain."""
+"""Statements that only read: a block that reads as of a moment may contain no others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READING = (
 def check_reads(session: AcidSession, statement: ast.Statement | None) -> None:
     """Refuse a statement that does more than read, in a block that reads as of a moment.
 
-    Statements that are Spark's are looked at by ``check_reads_of_spark``.
+    ``check_reads_of_spark`` checks Spark's statements.
 
     Raises:
         AcidAnalysisError: NOT_ALLOWED_AS_OF.
@@ -44,11 +44,11 @@ def check_reads(session: AcidSession, statement: ast.Statement | None) -> None:
 
 
 def check_reads_of_spark(session: AcidSession, plan: bridge.LogicalPlan) -> None:
-    """Refuse a statement of Spark's that writes, in such a block.
+    """Refuse a statement of Spark's that writes, in a block that reads as of a moment.
 
     Args:
         session: the session.
-        plan: as Spark has parsed it.
+        plan: the statement's plan, as Spark has parsed it.
 
     Raises:
         AcidAnalysisError: NOT_ALLOWED_AS_OF.

@@ -1,4 +1,4 @@
-"""MSCK REPAIR TABLE: adds to the metastore what the directories have."""
+"""MSCK REPAIR TABLE: adds partitions and write ids of a table's directories to the metastore."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from acidsql.transactions.write_transaction import TableWrite, write_transaction
 def repair(session: AcidSession, table: Table, statement: MsckRepair) -> DataFrame:
     """Run MSCK REPAIR TABLE: add partitions found in the table's directory, drop those without one.
 
-    The write ids in the names of their directories are skipped by later writes. Of a table without
-    partitions only the write ids are taken. (Hive: Msck, HiveMetaStoreChecker.)
+    Later writes skip the write ids in the names of the added directories. For a table without
+    partitions, only these write ids are recorded. (Hive: Msck, HiveMetaStoreChecker.)
     """
     source = RecordedStatement(operation="REPAIR TABLE", text=statement.text)
     with write_transaction(session, alter_intent(table, source)) as transaction:
@@ -47,10 +47,12 @@ def _add(transaction: TableWrite) -> None:
     session, table = transaction.session, transaction.table
     metastore = session.metastore
     known = {p.values for p in transaction.partitions()}
-    found = existing(session, table, known)
-    transaction.changes.append(AddPartitions(table=table, partitions=found.partitions, found=True))
-    metastore.seed_write_id(table.database, table.name, found.highest_write_id + 1)
-    metastore.seed_txn_id(found.highest_txn_id + 1)
+    adopted = existing(session, table, known)
+    transaction.changes.append(
+        AddPartitions(table=table, partitions=adopted.partitions, found=True)
+    )
+    metastore.seed_write_id(table.database, table.name, adopted.highest_write_id + 1)
+    metastore.seed_txn_id(adopted.highest_txn_id + 1)
 
 
 def _drop(transaction: TableWrite) -> None:

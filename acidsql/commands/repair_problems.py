@@ -1,7 +1,8 @@
-"""Repair of the problems that can be repaired safely: nothing is deleted.
+"""Repair of the problems that can be repaired safely: no file is deleted.
 
-What is in the way is moved into a hidden directory of the table, ``_acidsql_aside``, below the time
-of the repair. Readers, compactors and cleaners of every engine pass over such names.
+Files and directories that are in the way are moved to a hidden directory of the table,
+``_acidsql_aside``, which has a subdirectory for each repair. The readers, compactors and cleaners
+of every engine skip hidden names.
 """
 
 from __future__ import annotations
@@ -42,16 +43,17 @@ logger = logging.getLogger(__name__)
 
 
 def repair(transaction: TableWrite, problems: Sequence[Problem]) -> list[str | None]:
-    """Repair what can be repaired, in a transaction that holds an EXCLUSIVE lock on the table.
+    """Repair problems of a table in a transaction that holds an EXCLUSIVE lock on it.
 
-    Files are put into their places at once, and back if the transaction is rolled back. Changes of
-    the metastore are made by its commit.
+    Files are moved immediately, and moved back if the transaction is rolled back. The commit
+    changes the metastore.
 
     Args:
-        problems: of the table.
+        transaction: the transaction.
+        problems: problems of the table.
 
     Returns:
-        Of each problem what was done, or None.
+        A description of the repair for each problem; None if it was not repaired.
     """
     work = _Repair(transaction=transaction, stamp=_stamp(transaction))
     by_name: Mapping[str, list[int]] = defaultdict(list)
@@ -69,7 +71,7 @@ def repair(transaction: TableWrite, problems: Sequence[Problem]) -> list[str | N
 
 
 def _stamp(transaction: TableWrite) -> str:
-    """Return the name of a directory for one repair: its time, and its transaction."""
+    """Return the name of a repair's directory: the time and the transaction id."""
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}_{transaction.txn_id}"
 
 
@@ -78,8 +80,8 @@ class _Repair:
     """Repair of one table.
 
     Attributes:
-        transaction: that holds the lock.
-        stamp: name of its directory below ``_acidsql_aside``.
+        transaction: the transaction that holds the lock.
+        stamp: name of the repair's directory in ``_acidsql_aside``.
     """
 
     transaction: TableWrite
@@ -90,11 +92,11 @@ class _Repair:
         return self.transaction.session.files
 
     def aside(self, path: str) -> str:
-        """Return the place to which a file or directory is moved."""
+        """Return the path to which a file or directory is moved aside."""
         root = self.transaction.table.location
         if path.startswith(f"{root}/"):
             return child(root, ASIDE, self.stamp, path[len(root) + 1 :])
-        # A partition that lies elsewhere, perhaps on another file system.
+        # The partition is outside of the table's directory, perhaps on another file system.
         above, _, name = path.rpartition("/")
         outside, _, directory = above.rpartition("/")
         return child(outside, ASIDE, self.stamp, directory, name)
@@ -104,7 +106,7 @@ class _Repair:
         return self.move(path, self.aside(path))
 
     def move(self, path: str, target: str) -> str:
-        """Move a file or directory; it comes back if the transaction is rolled back."""
+        """Move a file or directory; a rollback of the transaction moves it back."""
         self.files.rename(path, target)
         self.transaction.transaction.reverts.append(lambda: self.files.rename(target, path))
         self.transaction.publication.add_name(path)
@@ -135,7 +137,7 @@ def _move_checksums(work: _Repair, problems: Sequence[Problem]) -> list[str | No
 
 
 def _move_hidden(work: _Repair, path: str) -> str:
-    """Move a checksum file aside, under a name that Hadoop does not take for one."""
+    """Move a checksum file aside, to a name that Hadoop does not use for checksum files."""
     return work.move(path, f"{work.aside(path)}_")
 
 
@@ -150,31 +152,32 @@ def _write_versions(work: _Repair, problems: Sequence[Problem]) -> list[str | No
 
 
 def _add_partitions(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
-    """Add the partitions that MSCK REPAIR TABLE would add; others stay as they are."""
+    """Add the partitions that MSCK REPAIR TABLE would add; skip the others."""
     transaction = work.transaction
     session, table = transaction.session, transaction.table
     answers: list[str | None] = []
     for problem in problems:
         values = tuple(value for _, value in parse_partition_name(problem.partition or ""))
         try:
-            found = existing(session, table, places=[(values, problem.path)])
+            adopted = existing(session, table, places=[(values, problem.path)])
         except AcidSqlError as error:
             answers.append(None)
             logger.warning("%s was not added: %s", problem.path, error)
             continue
         transaction.changes.append(
-            AddPartitions(table=table, partitions=found.partitions, found=True)
+            AddPartitions(table=table, partitions=adopted.partitions, found=True)
         )
-        session.metastore.seed_write_id(table.database, table.name, found.highest_write_id + 1)
-        session.metastore.seed_txn_id(found.highest_txn_id + 1)
+        session.metastore.seed_write_id(table.database, table.name, adopted.highest_write_id + 1)
+        session.metastore.seed_txn_id(adopted.highest_txn_id + 1)
         answers.append("added to the metastore")
     return answers
 
 
 def _raise_ids(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
-    """Raise the next ids above those of directories, which then count as committed.
+    """Raise the metastore's next ids above the directories' ids, which then count as committed.
 
-    A server is the authority on ids: what it does not know was put there by hand.
+    A metastore server is the authority on ids, so directories with other ids were put there by
+    hand. They are not repaired.
     """
     transaction = work.transaction
     metastore, table = transaction.session.metastore, transaction.table
@@ -197,7 +200,7 @@ def _forget_statistics(work: _Repair, problems: Sequence[Problem]) -> list[str |
 
 
 def _restamp(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
-    """Rewrite the metadata of files: of each file once, whatever is wrong with it."""
+    """Rewrite the metadata of files; rewrite each file once, even if it has several problems."""
     paths = list(dict.fromkeys(problem.path for problem in problems))
     staged = in_parallel(lambda path: _stamped_copy(work, path), paths)
     answers: dict[str, str | None] = {}
@@ -207,7 +210,7 @@ def _restamp(work: _Repair, problems: Sequence[Problem]) -> list[str | None]:
 
 
 def _stamped_copy(work: _Repair, path: str) -> str | None:
-    """Copy a file into staging and stamp the copy; return None if its events are mixed."""
+    """Copy a file to staging and rewrite the copy's metadata; return None if events are mixed."""
     files = work.files
     size = files.size(path)
     last = tail_bytes(files, path, size)
@@ -229,7 +232,7 @@ def _stamped_copy(work: _Repair, path: str) -> str | None:
 
 
 def _counts(path: str, tail: OrcTail) -> tuple[int, int] | None:
-    """Return the numbers of inserts and deletes of a file that has only those that it should."""
+    """Return the numbers of inserts and deletes in a file; None if a kind of event is wrong."""
     directory = parse_directory(path.split("/")[-2])
     is_delete = directory is not None and directory.kind is DirectoryKind.DELETE_DELTA
     operation = tail.file_int_stats(OPERATION)
@@ -242,9 +245,9 @@ def _counts(path: str, tail: OrcTail) -> tuple[int, int] | None:
 
 
 def _replace(work: _Repair, path: str, copy: str) -> str:
-    """Put a copy in the place of a file, in one step, after keeping the file aside.
+    """Replace a file with a copy atomically, and keep the old file aside.
 
-    Readers that have the file open go on with what they opened; both have the same stripes.
+    Readers that have the old file open continue to read it. Both files have the same stripes.
     """
     above, _, name = path.rpartition("/")
     checksums = child(above, checksum_name(name))
@@ -260,7 +263,7 @@ def _replace(work: _Repair, path: str, copy: str) -> str:
 
 
 _REPAIRS: Mapping[tuple[str, ...], Callable[[_Repair, Sequence[Problem]], list[str | None]]] = {
-    # First: a checksum file that does not match would be in the way of the others.
+    # First, because a checksum file that does not match would make the other repairs fail.
     ("CHECKSUM_MISMATCH",): _move_checksums,
     (
         "NO_KEY_INDEX",

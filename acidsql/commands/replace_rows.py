@@ -32,7 +32,7 @@ from acidsql.syntax.statements import Insert
 from acidsql.transactions.write_intent import change_intent
 from acidsql.transactions.write_transaction import write_transaction
 
-# Message with which a task fails at a new row.
+# Message with which a task fails if a new row does not meet the condition.
 _MISMATCH = "REPLACE_WHERE_MISMATCH"
 _UNALIASED = "_new"
 
@@ -43,8 +43,8 @@ class Replacement:
 
     Attributes:
         insert: INSERT INTO of the new rows.
-        change: text of the DELETE of the rows that are replaced, or of a MERGE with the new rows
-            that deletes those which match.
+        change: text of a DELETE of the replaced rows, or of a MERGE with the new rows that deletes
+            the rows that they match.
         by_merge: whether ``change`` is a MERGE.
         checked: whether the new rows must meet the condition of the DELETE.
         recorded: the statement, for the history of the table.
@@ -75,13 +75,13 @@ def replace_rows(session: AcidSession, table: Table, statement: Insert) -> DataF
 
 
 def replacement_of(session: AcidSession, table: Table, statement: Insert) -> Replacement:
-    """Return what an INSERT with REPLACE inserts and deletes.
+    """Return the insert and the delete of an INSERT with REPLACE.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE,
             UNSUPPORTED_FEATURE.INSERT_WITH_SCHEMA_EVOLUTION.
-        AcidParseError: no condition is followed by a query.
-        ParseException: Spark cannot parse what it inserts.
+        AcidParseError: the text does not consist of a condition and a query.
+        ParseException: Spark cannot parse the query of the new rows.
     """
     if statement.schema_evolution is not None:
         raise AcidAnalysisError(
@@ -101,17 +101,17 @@ def replacement_of(session: AcidSession, table: Table, statement: Insert) -> Rep
     source = None
     if not statement.replace_where:
         new, source = without_alias(new)
-    own = "" if statement.alias is None else f" AS {quote(statement.alias)}"
+    target_alias = "" if statement.alias is None else f" AS {quote(statement.alias)}"
     if statement.replace_where:
-        change = f"DELETE FROM {name}{own} WHERE {condition}"
+        change = f"DELETE FROM {name}{target_alias} WHERE {condition}"
     else:
         if statement.replace_using is not None:
             source = source or _UNALIASED
             condition = _equal(statement.alias or table.name, source, statement.replace_using)
-        other = "" if source is None else f" AS {quote(source)}"
+        source_alias = "" if source is None else f" AS {quote(source)}"
         change = (
-            f"MERGE INTO {name}{own} USING ({before} {new}\n){other} ON {condition}\n"
-            "WHEN MATCHED THEN DELETE"
+            f"MERGE INTO {name}{target_alias} USING ({before} {new}\n){source_alias} "
+            f"ON {condition}\nWHEN MATCHED THEN DELETE"
         )
     columns = ""
     if statement.columns is not None:
@@ -131,8 +131,8 @@ def replacement_of(session: AcidSession, table: Table, statement: Insert) -> Rep
 def _split(session: AcidSession, statement: Insert, clause: str) -> tuple[str, str]:
     """Return the condition of an INSERT with REPLACE, and its query.
 
-    The condition is the shortest text that Spark parses as an expression and that is followed by
-    what it parses as a query.
+    The condition is the shortest prefix that Spark parses as an expression, if Spark also parses
+    the rest as a query.
     """
     text = statement.query.of(statement.text)
     for start in query_starts(text):
@@ -151,9 +151,9 @@ def _split(session: AcidSession, statement: Insert, clause: str) -> tuple[str, s
     raise AcidParseError(message, **place_of(statement.text, statement.query.start, ""))
 
 
-def _equal(own: str, source: str, columns: tuple[str, ...]) -> str:
-    """Return the condition that columns of both sides are equal."""
-    pairs = (f"{quote(own)}.{quote(c)} = {quote(source)}.{quote(c)}" for c in columns)
+def _equal(target: str, source: str, columns: tuple[str, ...]) -> str:
+    """Return the condition that columns are equal in the target and the source."""
+    pairs = (f"{quote(target)}.{quote(c)} = {quote(source)}.{quote(c)}" for c in columns)
     return " AND ".join(pairs)
 
 
@@ -187,11 +187,12 @@ def run(session: AcidSession, table: Table, replacement: Replacement) -> DataFra
 
 
 def _check(shape: WriteSchema, replacement: Replacement, old: Prepared, new: Prepared) -> None:
-    """Refuse what cannot be done, before anything is.
+    """Refuse unsupported replacements before the statement writes anything.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.REPLACE_WHERE; INVALID_NON_DETERMINISTIC_EXPRESSIONS,
-            new rows that determine which ones they replace would be others when they are inserted.
+            the new rows are computed twice, and the inserted rows could differ from the rows that
+            determined the deleted ones.
     """
     names = {folded(name) for name in [*shape.data.names, *shape.partitions.names]}
     spark = shape.session.spark
@@ -220,11 +221,11 @@ def planned(
     """Plan the events that delete the replaced rows and insert the new ones.
 
     Args:
-        shape: of the table.
-        seen: snapshot with which the statement reads.
-        replacement: the new rows, and those that they replace.
-        old: the change, if it is analysed already.
-        new: the INSERT, if it is analysed already.
+        shape: write schema of the table.
+        seen: snapshot that the statement reads.
+        replacement: the new rows, and the rows that they replace.
+        old: the analysed change; None to analyse it here.
+        new: the analysed INSERT; None to analyse it here.
     """
     session, table = shape.session, shape.table
     if old is None or not old.is_current(session, table):
@@ -242,7 +243,7 @@ def planned(
 
 
 def _meeting(shape: WriteSchema, rows: DataFrame, deletion: Prepared) -> DataFrame:
-    """Return new rows such that reading one fails that the DELETE would not delete."""
+    """Return the new rows; reading fails at a row that does not meet the DELETE's condition."""
     fails = F.raise_error(F.lit(_MISMATCH)).cast("boolean")
     named = bridge.renamed(rows, [*shape.data.names, *shape.partitions.names])
     holds = bridge.delete_condition(deletion.plan, named)
@@ -251,10 +252,10 @@ def _meeting(shape: WriteSchema, rows: DataFrame, deletion: Prepared) -> DataFra
 
 @contextmanager
 def _naming_mismatch(table: Table) -> Iterator[None]:
-    """Name the table where the block fails because of a new row that does not meet the condition.
+    """Convert the failure of a task at a new row into an error that names the table.
 
     Raises:
-        AcidAnalysisError: REPLACE_WHERE_MISMATCH.
+        AcidAnalysisError: REPLACE_WHERE_MISMATCH, a new row does not meet the condition.
     """
     try:
         yield
@@ -269,5 +270,5 @@ def _naming_mismatch(table: Table) -> Iterator[None]:
 
 
 def quoted_table(table: Table) -> str:
-    """Return the whole name of a table, as SQL."""
+    """Return the fully qualified name of a table, as SQL."""
     return f"{CATALOG}.{quote(table.database)}.{quote(table.name)}"

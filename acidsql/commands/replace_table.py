@@ -1,9 +1,10 @@
 """CREATE OR REPLACE TABLE and REPLACE TABLE, also AS SELECT.
 
-A table keeps its name, its write ids, its history and its grants. If the new columns are where the
-old ones are in files, the rows are replaced as by INSERT OVERWRITE: the new ones are bases, which
-hide what is older. Otherwise a reader would find other columns in the old files. Then the new rows
-go to a directory of their own, and the commit gives it to the table together with the columns.
+A table keeps its name, its write ids, its history and its grants. If the new columns have the same
+places in files as the old columns, acidsql replaces the rows as INSERT OVERWRITE does: it writes
+bases, which hide older rows. Otherwise a reader would find other columns in the old files. In this
+case acidsql writes the new rows to a new directory, and the commit gives the table this directory
+together with the columns.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.write_intent import insert_intent, replace_intent
 from acidsql.transactions.write_transaction import TableWrite, write_transaction
 
-# End of the name of a directory that a replacement has made.
+# Suffix of a directory that a replacement has created.
 _SUFFIX = re.compile(r"_acidsql_\d+$")
 
 
@@ -46,12 +47,14 @@ def create_or_replace(
     """Run CREATE TABLE, CREATE OR REPLACE TABLE or REPLACE TABLE, also AS SELECT.
 
     Args:
+        session: the session.
+        statement: the statement.
         of_frame: whether the statement was made from a DataFrame; its text is then not recorded.
 
     Raises:
         AcidAnalysisError: EXPECT_TABLE_NOT_VIEW; UNSUPPORTED_FEATURE.REPLACE_LOCATION,
-            UNSUPPORTED_FEATURE.REPLACE_LAYOUT; as of CREATE TABLE.
-        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, of REPLACE TABLE.
+            UNSUPPORTED_FEATURE.REPLACE_LAYOUT; the errors of CREATE TABLE.
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, for REPLACE TABLE.
     """
     if not statement.replaces:
         return create.create_table(session, statement, of_frame=of_frame)
@@ -64,11 +67,11 @@ def create_or_replace(
 
 
 def replaced_table(session: AcidSession, statement: CreateTable) -> Table | None:
-    """Return the table that a statement replaces; None if it creates one.
+    """Return the table that a statement replaces, or None if the statement creates a table.
 
     Raises:
         AcidAnalysisError: EXPECT_TABLE_NOT_VIEW.
-        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, of REPLACE TABLE.
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, for REPLACE TABLE.
     """
     name = qualified(session, statement.name)
     table = session.metastore.find_table(*name) if name is not None else None
@@ -86,13 +89,14 @@ def replaced_table(session: AcidSession, statement: CreateTable) -> Table | None
 def planned(
     session: AcidSession, snapshot: StatementSnapshot, statement: CreateTable, old: Table
 ) -> tuple[Table, DataFrame | None]:
-    """Return the definition of a table that replaces another one, and its rows; None without a
-    query.
+    """Return the definition of a table that replaces ``old``, and its rows.
+
+    The rows are None without a query.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.REPLACE_LOCATION,
-            UNSUPPORTED_FEATURE.REPLACE_LAYOUT, UNSUPPORTED_FEATURE.REPLACE_TAGGED; as of CREATE
-            TABLE.
+            UNSUPPORTED_FEATURE.REPLACE_LAYOUT, UNSUPPORTED_FEATURE.REPLACE_TAGGED; the errors of
+            CREATE TABLE.
     """
     rows: DataFrame | None = None
     constraints: tuple[Constraint, ...] = ()
@@ -111,13 +115,13 @@ def planned(
 
 
 def replacement(old: Table, made: Table) -> Table:
-    """Return the definition of a table after another one has taken its place.
+    """Return the definition of a table after its replacement.
 
-    Owner and time of creation stay, and properties that the new one does not give.
+    The table keeps its owner, its creation time, and properties that the statement does not set.
 
     Args:
-        old: the table.
-        made: the other definition.
+        old: the table before the replacement.
+        made: the definition that the statement gives.
     """
     same_kind = old.insert_only == made.insert_only
     same_buckets = (old.bucket_columns, old.num_buckets) == (made.bucket_columns, made.num_buckets)
@@ -144,17 +148,18 @@ def replacement(old: Table, made: Table) -> Table:
 def keeps_layout(old: Table, new: Table) -> bool:
     """Return whether rows of both definitions can be in one directory.
 
-    The new one must have the columns of the old one in their places, perhaps more behind them. The
+    The new table must begin with the columns of the old table; more columns can follow. The
     partition columns, buckets and format must be the same.
     """
     return _layout(old, len(old.columns)) == _layout(new, len(old.columns))
 
 
 def _layout(table: Table, columns: int) -> tuple[object, ...]:
-    """Return what decides how rows are found in the directories of a table.
+    """Return the properties of a table that determine how readers find rows in its directories.
 
     Args:
-        columns: number of the columns in files that count.
+        table: the table.
+        columns: number of the leading columns in files to compare.
     """
     return (
         [(c.stored_name, c.type.lower()) for c in table.columns[:columns]],
@@ -181,8 +186,9 @@ def _check_location(session: AcidSession, statement: CreateTable, old: Table) ->
 
 
 def _check_layout(session: AcidSession, old: Table, new: Table) -> None:
-    """Refuse other columns and another layout where no commit can make them visible together with
-    the rows, and where a tag keeps the old directories.
+    """Refuse a new layout if no commit can publish it together with the rows, or a tag exists.
+
+    A tag retains the old directories. Hive Metastores cannot publish new columns with the rows.
     """
     metastore = session.metastore
     if metastore.capabilities.replaces_tables:
@@ -216,7 +222,7 @@ def operation_of(statement: CreateTable) -> str:
 def _replace(
     session: AcidSession, statement: CreateTable, old: Table, text: str | None
 ) -> DataFrame:
-    # What is refused takes no lock and no write id.
+    # Plan first without a lock, so that a refused statement takes no lock and no write id.
     new, _ = planned(session, latest_snapshot(session), statement, old)
     in_place = keeps_layout(old, new)
     recorded = RecordedStatement(operation=operation_of(statement), text=text)
@@ -224,7 +230,7 @@ def _replace(
     if in_place:
         intent = insert_intent(old, recorded, overwrite=True)
     with write_transaction(session, intent) as write:
-        # Planned again under the lock: rows that others have added meanwhile are read too.
+        # Plan again under the lock, to read rows that others have added in the meantime.
         new, rows = planned(session, events.snapshot_of(write), statement, write.table)
         if keeps_layout(write.table, new) is not in_place:
             raise failures.table_replaced(write.table)
@@ -235,7 +241,7 @@ def _replace(
 
 
 def _write_in_place(write: TableWrite, new: Table, rows: DataFrame | None) -> int:
-    """Replace the rows, then the definition of a table, and commit; return the number of rows."""
+    """Replace the rows and the definition of a table, and commit; return the number of rows."""
     outcome = _write_rows(write, new, rows)
     every: set[tuple[str, ...]] = {()}
     if write.table.partition_columns:
@@ -249,9 +255,7 @@ def _write_in_place(write: TableWrite, new: Table, rows: DataFrame | None) -> in
 
 
 def _write_apart(write: TableWrite, new: Table, rows: DataFrame | None) -> int:
-    """Write rows into a directory of their own, and commit it with the new definition; return their
-    number.
-    """
+    """Write rows to a new directory and commit it with the new definition; return their number."""
     place = f"{_SUFFIX.sub('', new.location)}_acidsql_{write.txn_id}"
     new = replace(new, location=place)
     write.replace_table(new)

@@ -1,5 +1,6 @@
-"""RESTORE, and UNDO WRITE: an older version of the rows, or the rows without one write, as a new
-write that contains only the difference.
+"""RESTORE and UNDO WRITE: bring back an older version of the rows, or undo one write.
+
+Both are new writes, which contain only the difference to the current rows.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ UNDO = "UNDO WRITE"
 
 
 def restore(session: AcidSession, table: Table, statement: Restore) -> DataFrame:
-    """Run RESTORE: rows that are new since a version are deleted, and rows that are gone since are
-    inserted again, as new rows.
+    """Run RESTORE: delete rows that were added since a version, and insert rows that were removed.
 
-    Nothing is written if no other transaction has written since.
+    The inserted rows are new rows. If no other transaction has written since the version, RESTORE
+    writes nothing.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE; those of reading the version.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE; the errors of reading the version.
     """
     refuse_row_changes(table, RESTORE)
     moment = moment_of(session, table, statement)
@@ -71,7 +72,7 @@ def restore_events(shape: WriteSchema, seen: StatementSnapshot, moment: Moment) 
     """Plan the events of a RESTORE.
 
     Returns:
-        None if the names of directories show that there is no difference.
+        None if the names of directories show that the versions do not differ.
     """
     new, old = seen.snapshot(shape.table), _as_of(seen, shape.table, moment)
     versions = Versions(session=shape.session, old=old, new=new, records=seen.scans)
@@ -79,12 +80,12 @@ def restore_events(shape: WriteSchema, seen: StatementSnapshot, moment: Moment) 
 
 
 def undo_write(session: AcidSession, table: Table, statement: UndoWrite) -> DataFrame:
-    """Run UNDO WRITE: delete the rows that one write id inserted, and insert those again that it
-    deleted.
+    """Run UNDO WRITE: delete the rows that a write inserted, and insert the rows that it deleted.
 
     Raises:
-        AcidAnalysisError: UNDO_CONFLICT, another write has changed its rows since;
-            UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE; those of reading its version and the one before.
+        AcidAnalysisError: UNDO_CONFLICT, another write has since changed rows of the write;
+            UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE; the errors of reading the versions before and
+            after the write.
     """
     write_id = statement.write_id
     check_undo(table, write_id, latest_snapshot(session))
@@ -99,7 +100,7 @@ def undo_write(session: AcidSession, table: Table, statement: UndoWrite) -> Data
 
 
 def check_undo(table: Table, write_id: int, latest: StatementSnapshot) -> None:
-    """Check that a table has rows with row ids, the version of a write id, and the one before.
+    """Check that a table has row ids, and the versions before and after a write.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE; see ``Metastore.find_version``.
@@ -118,10 +119,10 @@ class PlannedUndo:
     """Plans of an UNDO WRITE.
 
     Attributes:
-        changed_later: rows that the write inserted, and others have deleted or updated since; with
-            one of them, the write cannot be undone. None if the names of directories show that
-            there are none.
-        events: of the undoing, None for none.
+        changed_later: rows that the write inserted and that later writes have deleted or updated;
+            any of these rows prevents the UNDO. None if the names of directories show that no
+            later write changed rows.
+        events: events of the UNDO; None without events.
     """
 
     changed_later: DataFrame | None
@@ -132,20 +133,20 @@ def plan_undo(shape: WriteSchema, seen: StatementSnapshot, write_id: int) -> Pla
     """Plan an UNDO WRITE.
 
     Raises:
-        AcidAnalysisError: UNDO_CONFLICT, if the metastore or the names of directories show it;
-            HISTORY_NOT_AVAILABLE; see ``check_undo``.
+        AcidAnalysisError: UNDO_CONFLICT, the metastore or the names of directories show a
+            conflict; HISTORY_NOT_AVAILABLE; see ``check_undo``.
     """
     session, table = shape.session, shape.table
     _check_is_done(session, table, write_id)
     before, at = _moments_around(write_id)
     now = seen.snapshot(table)
     first, then = _as_of(seen, table, before), _as_of(seen, table, at)
-    own = Versions(session=session, old=first, new=then, records=seen.scans)
-    if Lost.ALL in own.ways_of_loss():
+    of_write = Versions(session=session, old=first, new=then, records=seen.scans)
+    if Lost.ALL in of_write.ways_of_loss():
         why = "a compaction since has merged rows, and who wrote them cannot be determined"
         raise history_not_available(table.full_name, before, why, None)
-    again = own.lost_rows()
-    _check_is_untouched(session, table, write_id, own, now)
+    again = of_write.lost_rows()
+    _check_is_untouched(session, table, write_id, of_write, now)
     since = Versions(session=session, old=then, new=now, records=seen.scans)
     whole = Versions(session=session, old=first, new=now, records=seen.scans)
     return PlannedUndo(
@@ -158,9 +159,9 @@ def moment_of(session: AcidSession, table: Table, statement: Restore) -> Moment:
     """Return the moment that a RESTORE names.
 
     Raises:
-        AcidAnalysisError: VERSION_NOT_FOUND, the text after VERSION AS OF is no version.
-        AnalysisException: the expression after TIMESTAMP AS OF is no timestamp.
-        ParseException: it is no expression.
+        AcidAnalysisError: VERSION_NOT_FOUND, the text after VERSION AS OF is not a version.
+        AnalysisException: the expression after TIMESTAMP AS OF is not a timestamp.
+        ParseException: the text after TIMESTAMP AS OF is not an expression.
     """
     if statement.timestamp is not None:
         text = statement.timestamp.of(statement.text)
@@ -186,7 +187,8 @@ def _is_newest(session: AcidSession, table: Table, moment: Moment) -> bool:
 
 
 def _as_of(seen: StatementSnapshot, table: Table, moment: Moment) -> TableSnapshot:
-    # Read with the columns of today: those that were added are NULL, NOT NULL or not.
+    # Read the old version with the current columns. Columns that were added since are NULL, even if
+    # they are NOT NULL.
     columns = tuple(replace(column, nullable=True) for column in table.columns)
     return seen.snapshot(replace(table, as_of=moment, columns=columns))
 
@@ -194,12 +196,12 @@ def _as_of(seen: StatementSnapshot, table: Table, moment: Moment) -> TableSnapsh
 def _events(
     shape: WriteSchema, gone: DataFrame | None, again: DataFrame | None
 ) -> DataFrame | None:
-    """Build the events that delete some rows, and insert others again; None if there are none.
+    """Build the events that delete some rows and insert others; return None without events.
 
     Args:
-        shape: of the table.
-        gone: rows to delete, None for none.
-        again: rows to insert, None for none.
+        shape: write schema of the table.
+        gone: rows to delete, or None.
+        again: rows to insert, or None.
 
     Raises:
         AcidAnalysisError: NOT_NULL_CONSTRAINT_VIOLATION.
@@ -207,7 +209,7 @@ def _events(
     inserts = None
     if again is not None:
         _check_no_nulls(shape, again)
-        inserts = events.insert_events(shape, _own_columns(shape, again))
+        inserts = events.insert_events(shape, _table_columns(shape, again))
     if gone is None:
         return inserts
     deletes = _deletes(shape, gone)
@@ -223,10 +225,10 @@ def _write(
     """Write events, commit, and return one row of counts.
 
     Args:
-        transaction: that writes them.
-        shape: of the table.
-        seen: snapshot from which the rows are read.
-        staged: events, None for none.
+        transaction: the transaction.
+        shape: write schema of the table.
+        seen: snapshot that the statement reads.
+        staged: the events, or None.
     """
     deleted = inserted = 0
     changed: list[Change] = []
@@ -247,7 +249,9 @@ def _deletes(shape: WriteSchema, rows: DataFrame) -> DataFrame:
 
 
 def _check_no_nulls(shape: WriteSchema, rows: DataFrame) -> None:
-    """Refuse rows with NULL in a column that was not NOT NULL, or not there, when they were gone.
+    """Refuse rows with NULL in a NOT NULL column.
+
+    The column became NOT NULL, or was added, after the rows were removed.
 
     Raises:
         AcidAnalysisError: NOT_NULL_CONSTRAINT_VIOLATION.
@@ -258,9 +262,9 @@ def _check_no_nulls(shape: WriteSchema, rows: DataFrame) -> None:
     missing = [f"{name} IS NULL" for name in required]
     job = f"{RESTORE} {shape.table.full_name} (NOT NULL)"
     with phase(Phase.EXECUTE), bridge.job_description(shape.session.spark, job):
-        found = rows.where(" OR ".join(missing)).select(*required).limit(1).collect()
-    if found:
-        name = next(c for c, value in zip(required, found[0], strict=True) if value is None)
+        violating = rows.where(" OR ".join(missing)).select(*required).limit(1).collect()
+    if violating:
+        name = next(c for c, value in zip(required, violating[0], strict=True) if value is None)
         raise AcidAnalysisError(
             "NOT_NULL_CONSTRAINT_VIOLATION",
             f"rows that would come back have NULL in the column {name} of "
@@ -269,7 +273,7 @@ def _check_no_nulls(shape: WriteSchema, rows: DataFrame) -> None:
         )
 
 
-def _own_columns(shape: WriteSchema, rows: DataFrame) -> DataFrame:
+def _table_columns(shape: WriteSchema, rows: DataFrame) -> DataFrame:
     """Return rows of a scan without their row ids."""
     names = [*shape.data.names, *shape.partitions.names]
     return bridge.select(rows, *map(quote, names))
@@ -282,14 +286,14 @@ def _counts(session: AcidSession, *, deleted: int, inserted: int) -> DataFrame:
 
 
 def undo_of(write_id: int) -> str:
-    """Return the operation of an UNDO WRITE in the history of its table."""
+    """Return the name of an UNDO WRITE in the table's history."""
     return f"{UNDO} {write_id}"
 
 
 def _check_is_done(session: AcidSession, table: Table, write_id: int) -> None:
-    """Check in the metastore that a write has not been taken back already.
+    """Check in the metastore that a write has not been undone already.
 
-    If it has, the rows that it deleted are there again, under other row ids.
+    If it has, the rows that it deleted exist again with other row ids.
 
     Raises:
         AcidAnalysisError: UNDO_CONFLICT.
@@ -305,37 +309,38 @@ def _check_is_done(session: AcidSession, table: Table, write_id: int) -> None:
 
 
 def taken_back_by(write_id: int, entries: Sequence[HistoryEntry]) -> HistoryEntry | None:
-    """Return the committed RESTORE or UNDO WRITE that may have taken a write back, and was not
-    itself taken back; None if there is none.
+    """Return the committed RESTORE or UNDO WRITE that may have undone a write, or None.
+
+    An entry that was itself undone does not count.
 
     Args:
-        write_id: of the write.
+        write_id: write id of the write.
         entries: history of the table.
     """
     for entry in entries:
         is_later = entry.write_id > write_id and entry.state is TxnState.COMMITTED
         if entry.operation == COMPACT or not is_later:
             continue
-        is_meant = entry.operation in (RESTORE, undo_of(write_id))
-        if is_meant and taken_back_by(entry.write_id, entries) is None:
+        can_undo = entry.operation in (RESTORE, undo_of(write_id))
+        if can_undo and taken_back_by(entry.write_id, entries) is None:
             return entry
     return None
 
 
 def _check_is_untouched(
-    session: AcidSession, table: Table, write_id: int, own: Versions, now: TableSnapshot
+    session: AcidSession, table: Table, write_id: int, of_write: Versions, now: TableSnapshot
 ) -> None:
     """Check that no later write has replaced all rows of a partition that a write changed.
 
     Raises:
         AcidAnalysisError: UNDO_CONFLICT.
     """
-    for _, new in own.pairs():
-        own_directories = (d for d in new.state.directories if d.min_write_id <= write_id)
-        if not any(d.max_write_id >= write_id for d in own_directories):
+    for _, new in of_write.pairs():
+        earlier = (d for d in new.state.directories if d.min_write_id <= write_id)
+        if not any(d.max_write_id >= write_id for d in earlier):
             continue
-        found = map(parse_directory, session.files.names(new.location))
-        replaced = [d for d in found if d and is_replaced_after(d, write_id, now.write_ids)]
+        present = map(parse_directory, session.files.names(new.location))
+        replaced = [d for d in present if d and is_replaced_after(d, write_id, now.write_ids)]
         if replaced:
             where = f"partition {table.partition_name(new.values)}" if new.values else "the table"
             later = max(d.max_write_id for d in replaced)
@@ -348,16 +353,16 @@ def _check_rows_are_there(
     """Check that no row that a write inserted has been deleted or updated since.
 
     Raises:
-        AcidAnalysisError: UNDO_CONFLICT, with the first of their row ids.
+        AcidAnalysisError: UNDO_CONFLICT, with the first row ids of the changed rows.
     """
     if lost is None:
         return
     most = limits().named_rows
     job = f"{UNDO} {write_id} OF {table.full_name} (conflicts)"
     with phase(Phase.EXECUTE), bridge.job_description(session.spark, job):
-        found = bridge.select(lost, f"{ROW_ID_COLUMN} AS id").limit(most + 1).collect()
-    if found:
-        ids = sorted(tuple(row.id) for row in found)
+        changed = bridge.select(lost, f"{ROW_ID_COLUMN} AS id").limit(most + 1).collect()
+    if changed:
+        ids = sorted(tuple(row.id) for row in changed)
         named = ", ".join(_spelled(*one) for one in ids[:most])
         more = " and others" if len(ids) > most else ""
         raise _conflict(

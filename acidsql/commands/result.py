@@ -11,7 +11,7 @@ from acidsql.metastore.moments import microseconds
 from acidsql.session.metrics import current
 from acidsql.syntax.values import literal
 
-# More values are not written as literals.
+# A result with more values is sent as data, not written as literals.
 _MOST_LITERALS = 2_000
 
 
@@ -20,7 +20,7 @@ def counts(spark: SparkSession, **numbers: int) -> DataFrame:
 
     ``affected=3`` becomes the column ``num_affected_rows``.
     """
-    # Not a projection of literals, for which Spark would compile new code each time.
+    # For a projection of literals, Spark would compile new code each time.
     values = ", ".join(f"{n}L" for n in numbers.values())
     names = ", ".join(f"num_{name}_rows" for name in numbers)
     frame = spark.sql(f"SELECT * FROM VALUES ({values}) AS t({names})")
@@ -31,18 +31,19 @@ def counts(spark: SparkSession, **numbers: int) -> DataFrame:
 
 
 def nothing(spark: SparkSession) -> DataFrame:
-    """Return the result of a statement that has none: no rows and no columns, as of Spark's DDL."""
+    """Return an empty result without rows or columns, as Spark's DDL statements do."""
     return spark.sql("SELECT 1 WHERE false").select()
 
 
 def table(
     spark: SparkSession, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]
 ) -> DataFrame:
-    """Return a DataFrame of rows; few of them are literals and need no Spark job.
+    """Return a DataFrame of rows; if there are few values, it needs no Spark job.
 
     Args:
+        spark: the session.
         columns: name and SQL type of each column; a TIMESTAMP is given in seconds since 1970.
-        rows: values; sequences are arrays of texts, and mappings maps of texts.
+        rows: values; a tuple becomes an array of texts, and a mapping becomes a map of texts.
     """
     casts = [f"{_cast(f'c{i}', t)} AS {name}" for i, (name, t) in enumerate(columns)]
     types = [sql_type for _, sql_type in columns]
@@ -59,7 +60,7 @@ def table(
 
 
 def _sent(spark: SparkSession, types: Sequence[str], rows: Sequence[Sequence[object]]) -> DataFrame:
-    """Return a DataFrame of many rows, whose text Spark would parse for seconds."""
+    """Return a DataFrame of many rows; as SQL text, Spark would need seconds to parse them."""
     raw = ["BIGINT" if t == "TIMESTAMP" else t for t in types]
     schema = ", ".join(f"c{i} {t}" for i, t in enumerate(raw))
     sent = [tuple(_plain(v, t) for v, t in zip(row, types, strict=True)) for row in rows]
@@ -81,7 +82,7 @@ def _cast(value: str, sql_type: str) -> str:
 
 
 def _value(value: object, sql_type: str) -> str:
-    """Write a value such that ``_cast`` makes one of a type of it."""
+    """Return the SQL of a value; ``_cast`` converts it to ``sql_type``."""
     if value is not None and sql_type == "TIMESTAMP":
         return f"{_plain(value, sql_type)}L"
     if isinstance(value, Mapping):

@@ -25,7 +25,7 @@ from acidsql.transactions.write_transaction import write_transaction
 
 
 def update(session: AcidSession, table: Table, text: str) -> DataFrame:
-    """Run an UPDATE: each matched row becomes a delete event and a row, both of statement id 0."""
+    """Run an UPDATE: write a delete event and a new row, both with statement id 0, per match."""
     intent = row_intent(table, Operation.UPDATE, "UPDATE", text)
     prepared = prepared_change(session, table, text, bridge.analyze_update)
     with write_transaction(session, intent) as transaction:
@@ -47,8 +47,10 @@ def row_intent(table: Table, operation: Operation, name: str, text: str) -> Writ
     """Return the intent of a statement that changes rows.
 
     Args:
-        operation: whose lock it takes.
-        name: of the statement, for the history of the table.
+        table: the table.
+        operation: the operation, which determines the lock.
+        name: name of the statement in the table's history.
+        text: text of the statement.
     """
     statement = RecordedStatement(operation=name, text=text)
     return change_intent(table, operation, statement)
@@ -64,6 +66,9 @@ def prepared_change(
     """Analyse an UPDATE or DELETE of a table.
 
     Args:
+        session: the session.
+        table: the table.
+        text: text of the statement.
         analysis: ``bridge.analyze_update`` or ``bridge.analyze_delete``.
         snapshot: see ``prepare``.
     """
@@ -76,10 +81,13 @@ def planned(
     snapshot: StatementSnapshot,
     prepared: Prepared,
 ) -> DataFrame:
-    """Plan the events of a statement, over the partitions and rows that it requires.
+    """Plan the events of a statement; scan only the partitions and rows that it requires.
 
     Args:
-        make: makes the events of the statement's analysed plan.
+        make: builds the events from the statement's analysed plan.
+        shape: write schema of the table.
+        snapshot: snapshot that the statement reads.
+        prepared: the analysed statement.
     """
 
     def requested(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
@@ -111,7 +119,7 @@ def update_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
 
 
 def delete(session: AcidSession, table: Table, text: str) -> DataFrame:
-    """Run a DELETE: each matched row becomes a delete event."""
+    """Run a DELETE: write a delete event for each matched row."""
     intent = row_intent(table, Operation.DELETE, "DELETE", text)
     prepared = prepared_change(session, table, text, bridge.analyze_delete)
     with write_transaction(session, intent) as transaction:
@@ -136,13 +144,13 @@ def delete_events(shape: WriteSchema, plan: bridge.LogicalPlan) -> DataFrame:
 
 
 def value_names(shape: WriteSchema, prefix: str) -> list[str]:
-    """Return names for a value of each of the table's columns."""
+    """Return names for columns that contain a value for each of the table's columns."""
     number = len(shape.data.fields) + len(shape.partitions.fields)
     return [f"{prefix}_{i}" for i in range(number)]
 
 
 def free_prefix(names: Iterable[str]) -> str:
-    """Return a prefix with which none of the names begins."""
+    """Return a prefix that no name begins with."""
     taken = [folded(name) for name in names]
     prefix = "__acidsql"
     while any(name.startswith(prefix) for name in taken):

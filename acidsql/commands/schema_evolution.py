@@ -1,7 +1,7 @@
 """WITH SCHEMA EVOLUTION: the columns that a MERGE or an INSERT adds to its table.
 
-They and the rows become visible by one commit. A Hive Metastore, which knows no such step, changes
-the table directly before the commit, and takes that back if the commit fails.
+One commit makes the columns and the rows visible. With a Hive Metastore, which cannot do this in
+one step, acidsql changes the table directly before the commit, and undoes that if the commit fails.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ def merge_target(session: AcidSession, table: Table, statement: Merge) -> Table:
     """Return the table of a MERGE with the columns that the statement adds to it.
 
     Raises:
-        AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN, UNSUPPORTED_DATATYPE and what
-            ``altered`` raises.
+        AcidAnalysisError: NOT_SUPPORTED_CHANGE_COLUMN, UNSUPPORTED_DATATYPE and the errors of
+            ``altered``.
     """
     if statement.schema_evolution is None:
         return table
-    found: list[bridge.MergeSource | None] = []
+    sources: list[bridge.MergeSource | None] = []
 
     def look(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
-        found.append(bridge.merge_source(session.spark, plan))
+        sources.append(bridge.merge_source(session.spark, plan))
         return plan
 
     columns_of_target = [quote(c.name) for c in (*table.columns, *table.partition_columns)]
     text = add_insert_columns(statement.plain_text, columns_of_target)
     prepare(session, table, text, look)
-    source = found[0]
+    source = sources[0]
     if source is None:
         return table
     names = {folded(statement.alias or table.name)}
@@ -70,14 +70,15 @@ def merge_target(session: AcidSession, table: Table, statement: Merge) -> Table:
 def assigned_path(
     key: Sequence[str], value: Sequence[str], columns: frozenset[str] | set[str], names: set[str]
 ) -> Path | None:
-    """Return the column of the source that an assignment takes, if that has the same name as the
-    target's; None for another one, which adds nothing.
+    """Return the source column of an assignment, if it has the name of the target's column.
+
+    Only an assignment like that can add a column. For any other assignment, return None.
 
     Args:
         key: parts of the name of the target's column.
-        value: parts of the name of the source's.
+        value: parts of the name of the source's column.
         columns: names of the target's columns, folded.
-        names: under which the target is known.
+        names: names of the target, such as its alias.
 
     >>> assigned_path(("t", "w"), ("s", "w"), {"id"}, {"t"})
     ('w',)
@@ -90,19 +91,21 @@ def assigned_path(
 
 
 def insert_target(session: AcidSession, table: Table, statement: Insert) -> Table:
-    """Return the table of an INSERT with the columns that the statement adds to it; see
-    ``merge_target``.
+    """Return the table of an INSERT with the columns that the statement adds to it.
+
+    Raises:
+        AcidAnalysisError: see ``merge_target``.
     """
     if statement.schema_evolution is None:
         return table
-    found: list[StructType | None] = []
+    schemas: list[StructType | None] = []
 
     def look(plan: bridge.LogicalPlan) -> bridge.LogicalPlan:
-        found.append(bridge.insert_source(session.spark, plan))
+        schemas.append(bridge.insert_source(session.spark, plan))
         return plan
 
     prepare(session, table, statement.plain_text, look)
-    schema = found[0]
+    schema = schemas[0]
     if schema is None:
         return table
     partitions = {c.key for c in table.partition_columns}
@@ -118,7 +121,7 @@ def insert_target(session: AcidSession, table: Table, statement: Insert) -> Tabl
 
 
 def _dynamic_partitions(table: Table, statement: Insert) -> int:
-    """Return the number of partition columns whose values the rows of an INSERT have."""
+    """Return the number of partition columns whose values come from the rows of an INSERT."""
     given = dict(statement.partition.values) if statement.partition else {}
     static = {folded(name) for name, value in given.items() if value is not None}
     return sum(c.key not in static for c in table.partition_columns)
@@ -130,7 +133,7 @@ def _evolved(
     source: StructType,
     merged: Callable[[StructType, StructType], StructType],
 ) -> Table:
-    """Return a table with the columns and types that a source has besides."""
+    """Return a table with the additional columns and wider types of a source."""
     spark = session.spark
     types = [bridge.parse_stored_type(spark, c.type) for c in table.columns]
     pairs = zip(table.columns, types, strict=True)
@@ -174,7 +177,14 @@ def evolving_intent(
 ) -> WriteIntent:
     """Return the intent of a statement that may add columns.
 
-    If it adds some, it waits until no other transaction writes the table, as ALTER TABLE does.
+    A statement that adds columns waits until no other transaction writes the table, as ALTER TABLE
+    does.
+
+    Args:
+        session: the session.
+        intent: the intent without added columns.
+        table: the table.
+        evolved: the table with the added columns.
 
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
@@ -186,10 +196,10 @@ def evolving_intent(
 
 
 def evolve(transaction: TableWrite, target_of: Callable[[Table], Table]) -> None:
-    """Give the table of a statement the columns that it adds, if its lock is for that.
+    """Add the columns of a statement to its table, if the statement locked the table for that.
 
     Args:
-        transaction: of the statement.
+        transaction: transaction of the statement.
         target_of: returns a table with the columns that the statement adds.
     """
     if transaction.intent.lock is LockType.EXCLUSIVE:
@@ -197,8 +207,9 @@ def evolve(transaction: TableWrite, target_of: Callable[[Table], Table]) -> None
 
 
 def add_columns_of(session: AcidSession, table: Table, schema: StructType) -> None:
-    """Give a table the columns that rows have besides, by a transaction of its own: one of several
-    statements cannot change columns.
+    """Add the additional columns of rows to a table, in a separate transaction.
+
+    A transaction of several statements cannot change columns.
 
     Raises:
         AcidAnalysisError: see ``merge_target``.

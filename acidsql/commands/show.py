@@ -22,12 +22,12 @@ from acidsql.syntax.literals import property_list, quoted_string
 
 
 def show_tables(session: AcidSession, statement: ast.ShowTables) -> DataFrame | None:
-    """Run SHOW TABLES: list tables of Spark's and of the metastore."""
+    """Run SHOW TABLES: list Spark's tables and the metastore's tables."""
     return _listed(session, statement, "tableName", session.metastore.tables)
 
 
 def show_views(session: AcidSession, statement: ast.ShowViews) -> DataFrame | None:
-    """Run SHOW VIEWS: list views of Spark's and of the metastore, as Spark does."""
+    """Run SHOW VIEWS: list Spark's views and the metastore's views, in Spark's format."""
     return _listed(session, statement, "viewName", partial(views, session))
 
 
@@ -37,14 +37,16 @@ def _listed(
     column: str,
     names: Callable[[str], Iterable[str]],
 ) -> DataFrame | None:
-    """List what Spark shows of a database and what the metastore has in it; None if the metastore
-    has no such database.
+    """List the objects that Spark and the metastore have in a database.
 
     Args:
         session: the session.
-        statement: its text is run by Spark.
-        column: name of the column with the names.
-        names: returns those of the metastore in a database; the pattern chooses among them.
+        statement: the statement; Spark runs its text for Spark's objects.
+        column: name of the result column that contains the names.
+        names: returns the metastore's names in a database; the statement's pattern filters them.
+
+    Returns:
+        None if the metastore does not have the database.
     """
     parts = statement.database or (session.spark.catalog.currentDatabase(),)
     name = qualified(session, (*parts, "t"))
@@ -53,37 +55,38 @@ def _listed(
     mirror_database(session, name[0])
     others = [tuple(row) for row in session.spark.sql(statement.text).collect()]
     pattern = name_pattern(statement.pattern)
-    own = [(name[0], one, False) for one in names(name[0]) if pattern.fullmatch(one)]
-    rows = sorted({*others, *own}, key=lambda row: (row[2], row[1]))
+    of_metastore = [(name[0], one, False) for one in names(name[0]) if pattern.fullmatch(one)]
+    rows = sorted({*others, *of_metastore}, key=lambda row: (row[2], row[1]))
     columns = [("namespace", "STRING"), (column, "STRING"), ("isTemporary", "BOOLEAN")]
     return result.table(session.spark, columns, rows)
 
 
 def views(session: AcidSession, database: str) -> list[str]:
-    """Return the names of the views that the metastore has in a database, sorted."""
-    found = (session.metastore.find_table(database, t) for t in session.metastore.tables(database))
-    return [table.name for table in found if table and table.table_type is TableType.VIEW]
+    """Return the names of the metastore's views in a database, sorted."""
+    tables = (session.metastore.find_table(database, t) for t in session.metastore.tables(database))
+    return [table.name for table in tables if table and table.table_type is TableType.VIEW]
 
 
 def show_databases(session: AcidSession, statement: ast.ShowDatabases) -> DataFrame | None:
-    """Run SHOW DATABASES: list the databases of Spark's and of a Hive Metastore.
+    """Run SHOW DATABASES: list Spark's databases and those of a Hive Metastore.
 
-    None with an embedded metastore, whose databases Spark knows.
+    Returns:
+        None with an embedded metastore, because Spark lists its databases itself.
     """
     is_shared = session.metastore.capabilities.has_other_clients
     if not is_shared or session.spark.catalog.currentCatalog() != CATALOG:
         return None
     pattern = name_pattern(statement.pattern)
     others = {row[0] for row in session.spark.sql(statement.text).collect()}
-    own = {name for name in session.metastore.databases() if pattern.fullmatch(name)}
-    rows = [(name,) for name in sorted(others | own)]
+    of_metastore = {name for name in session.metastore.databases() if pattern.fullmatch(name)}
+    rows = [(name,) for name in sorted(others | of_metastore)]
     return result.table(session.spark, [("namespace", "STRING")], rows)
 
 
 def name_pattern(text: str | None) -> re.Pattern[str]:
-    """Compile Spark's pattern of names: a regular expression where ``*`` is ``.*``, in any case.
+    """Compile a name pattern of Spark: a regular expression, except that ``*`` means ``.*``.
 
-    Alternatives that are no regular expressions match nothing.
+    It ignores case. An alternative that is not a regular expression matches nothing.
     """
     valid = []
     for alternative in (text or "*").strip().split("|"):
@@ -141,14 +144,14 @@ def _create_view_text(view: Table) -> str:
     lines = [f"CREATE VIEW {quote(view.database)}.{quote(view.name)}{columns}"]
     if "comment" in view.properties:
         lines.append(f"COMMENT {quoted_string(view.properties['comment'])}")
-    # Those of "view." are Spark's and acidsql's own.
-    own = {
+    # Spark and acidsql use the properties that begin with "view." internally.
+    properties = {
         key: value
         for key, value in sorted(view.properties.items())
         if key != "comment" and not key.startswith("view.")
     }
-    if own:
-        lines.append(f"TBLPROPERTIES ({property_list(own)})")
+    if properties:
+        lines.append(f"TBLPROPERTIES ({property_list(properties)})")
     return " ".join([*lines, f"AS {view.view_text}"])
 
 
@@ -178,7 +181,7 @@ def _create_text(table: Table) -> str:
 
 
 def _inside(table: Table) -> list[str]:
-    """Return the columns in files and the constraints of a table, as CREATE TABLE has them."""
+    """Return the columns in files and the constraints of a table, as CREATE TABLE writes them."""
     constraints = [f"CONSTRAINT {quote(c.name)} {c.definition}" for c in table.constraints]
     return [*map(_definition, table.columns), *constraints]
 

@@ -37,12 +37,10 @@ _COMPACTION_COLUMNS = (
 
 
 def show_compactions(session: AcidSession, statement: ast.ShowCompactions) -> DataFrame:
-    """Run SHOW COMPACTIONS: list the queue and its history, newest first unless ORDER BY is
-    given.
-    """
+    """Run SHOW COMPACTIONS: list the queue and its history, newest first without ORDER BY."""
     entries = [
         c
-        for c in _meant(session, statement, session.metastore.compactions())
+        for c in _selected(session, statement, session.metastore.compactions())
         if statement.compaction_id in (None, c.compaction_id)
         and statement.pool in (None, c.pool)
         and _is_word(statement.type, c.type)
@@ -96,7 +94,7 @@ def _time(seconds: int | None) -> int | None:
 
 
 def show_transactions(session: AcidSession) -> DataFrame:
-    """Run SHOW TRANSACTIONS: list open transactions, and aborted ones that are not cleaned yet."""
+    """Run SHOW TRANSACTIONS: list open transactions, and aborted ones that await cleaning."""
     rows = [
         (
             t.txn_id,
@@ -123,7 +121,7 @@ def show_transactions(session: AcidSession) -> DataFrame:
 
 def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
     """Run SHOW LOCKS."""
-    locks = _meant(session, statement, session.metastore.locks())
+    locks = _selected(session, statement, session.metastore.locks())
     rows = [
         (
             lock.lock_id,
@@ -152,24 +150,24 @@ def show_locks(session: AcidSession, statement: ast.ShowLocks) -> DataFrame:
     return result.table(session.spark, columns, rows)
 
 
-def _meant(
+def _selected(
     session: AcidSession,
     statement: ast.ShowCompactions | ast.ShowLocks,
     entries: Iterable[_Entry],
 ) -> list[_Entry]:
     """Return the entries of the database, table or partitions that a statement names."""
-    meant = list(entries)
+    selected = list(entries)
     if statement.database is not None:
-        meant = [e for e in meant if e.database == lowered(statement.database[-1])]
+        selected = [e for e in selected if e.database == lowered(statement.database[-1])]
     if statement.name is not None:
         name = qualified(session, statement.name)
         names = _partition_names(session, statement.name, statement.partition)
-        meant = [
+        selected = [
             e
-            for e in meant
+            for e in selected
             if (e.database, e.table) == name and (names is None or e.partition in names)
         ]
-    return meant
+    return selected
 
 
 def _partition_names(

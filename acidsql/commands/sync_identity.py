@@ -16,12 +16,13 @@ from acidsql.transactions.write_transaction import write_transaction
 
 
 def sync_identity(session: AcidSession, table: Table, column: Column, text: str) -> DataFrame:
-    """Run ALTER COLUMN … SYNC IDENTITY: let the values of new rows come after all that a column
-    has.
+    """Run SYNC IDENTITY: make the next identity values follow all values that the column contains.
 
     Args:
-        column: of the table.
-        text: of the statement.
+        session: the session.
+        table: the table.
+        column: a column of the table.
+        text: text of the statement.
 
     Raises:
         AcidAnalysisError: NOT_AN_IDENTITY_COLUMN.

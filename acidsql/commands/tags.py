@@ -1,4 +1,4 @@
-"""CREATE TAG, DROP TAG and SHOW TAGS: names of versions that cleaners keep."""
+"""CREATE TAG, DROP TAG and SHOW TAGS: names for versions of a table, which cleaners retain."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def create_tag(session: AcidSession, statement: CreateTag) -> DataFrame | None:
     if statement.version is None:
         session.metastore.create_tag(*name, statement.tag, None, retain)
         return result.nothing(session.spark)
-    # The version is planned as for a query, which fails if something of it is gone, and holds back
-    # the cleaners until there is the tag.
+    # acidsql plans a query of the version. Planning fails if files of the version are gone, and
+    # the snapshot holds back the cleaners until the tag exists.
     text = query_of_table(session.spark, name, statement.version, None)
     with leased_snapshot(session, kept=False) as snapshot:
         snapshot.run(parse_and_resolve(session, text))
@@ -65,7 +65,7 @@ def create_tag(session: AcidSession, statement: CreateTag) -> DataFrame | None:
 
 
 def drop_tag(session: AcidSession, statement: DropTag) -> DataFrame | None:
-    """Run DROP TAG; what it kept goes after the next compaction, or with VACUUM.
+    """Run DROP TAG; the next compaction's cleaner, or VACUUM, removes the files that it retained.
 
     Raises:
         AcidLookupError: TAG_NOT_FOUND.
@@ -83,7 +83,7 @@ def drop_tag(session: AcidSession, statement: DropTag) -> DataFrame | None:
 
 
 def show_tags(session: AcidSession, statement: ShowTags) -> DataFrame:
-    """Run SHOW TAGS: the tags of a table, and the bytes that would be removed without each.
+    """Run SHOW TAGS: list the tags of a table, and the bytes that each tag retains.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TAGS.
@@ -115,7 +115,7 @@ def _table(session: AcidSession, statement: CreateTag | DropTag) -> Table | None
 
 
 def _held_bytes(session: AcidSession, table: Table, tags: Sequence[Tag]) -> list[int]:
-    """Return the bytes that each tag reads and the newest snapshot does not."""
+    """Return the bytes of files that each tag needs and the newest snapshot does not."""
     held = [0] * len(tags)
     txns = session.metastore.valid_txns()
     write_ids = session.metastore.valid_write_ids(table.database, table.name, txns)

@@ -1,4 +1,4 @@
-"""Tables that statements write, with what is refused before anything is done."""
+"""Tables that statements write, and the checks before a statement writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acidsql.syntax.nodes import Name
 from acidsql.syntax.statements import Delete, Insert, Merge, MultiInsert, Update
 
 _ROW_CHANGES: Mapping[type, str] = {Update: "UPDATE", Delete: "DELETE", Merge: "MERGE"}
-# The same as Spark's errors have them.
+# The words that Spark's errors use.
 _WORDS: Mapping[type, str] = {
     Delete: "DELETE",
     Insert: "INSERT",
@@ -40,8 +40,10 @@ def written_table(session: AcidSession, name: Name) -> Table | None:
 
 
 def maintained_table(session: AcidSession, name: Name) -> Table | None:
-    """Return the table of a statement that Spark does not have, such as OPTIMIZE, or None if Delta
-    Lake has the table and the statement.
+    """Return the table of a statement that Spark does not have, such as OPTIMIZE.
+
+    Returns:
+        None if the table is Delta Lake's, which also has the statement.
 
     Raises:
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
@@ -51,11 +53,15 @@ def maintained_table(session: AcidSession, name: Name) -> Table | None:
 
 
 def refuse_temp_view(session: AcidSession, name: Name, words: str) -> None:
-    """Refuse a temporary view whose rows a statement would change; Delta Lake can change those of
-    its own tables so.
+    """Refuse a temporary view whose rows a statement would change.
+
+    Delta Lake can change the rows of its tables through a view. If its extension is configured,
+    nothing is refused.
 
     Args:
-        words: of the statement.
+        session: the session.
+        name: name of the statement's target.
+        words: words of the statement, for the error.
 
     Raises:
         AcidAnalysisError: EXPECT_TABLE_NOT_VIEW.
@@ -71,8 +77,7 @@ def refuse_temp_view(session: AcidSession, name: Name, words: str) -> None:
 
 
 def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge) -> Table | None:
-    """Return the transactional table whose rows a statement changes, or None if the table is
-    Spark's.
+    """Return the transactional table whose rows a statement changes, or None if it is Spark's.
 
     Raises:
         AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, UNSUPPORTED_FEATURE.
@@ -94,8 +99,7 @@ def target_of(session: AcidSession, statement: Insert | Update | Delete | Merge)
 
 
 def branches_of(session: AcidSession, statement: MultiInsert) -> list[tuple[Table, Insert]] | None:
-    """Return the INSERTs of ``FROM … INSERT …``, each with its table; None if the statement is
-    Spark's.
+    """Return the INSERTs of ``FROM … INSERT …`` with their tables; None if Spark must run them.
 
     Raises:
         AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, UNSUPPORTED_FEATURE.MULTI_INSERT_MIXED.
@@ -115,7 +119,7 @@ def branches_of(session: AcidSession, statement: MultiInsert) -> list[tuple[Tabl
 
 
 def unsupported(table: Table, feature: str, instead: str) -> AcidAnalysisError:
-    """Build the error of a feature that transactional tables do not have."""
+    """Build the error for a feature that transactional tables do not have."""
     condition = "UNSUPPORTED_FEATURE." + "_".join(w for w in feature.split() if w.isalpha())
     return AcidAnalysisError(
         condition,

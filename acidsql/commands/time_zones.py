@@ -1,7 +1,7 @@
-"""Conversion of TIMESTAMP values that are written, to the zone of the files.
+"""Conversion of TIMESTAMP values to the time zone of the files before they are written.
 
-A TIMESTAMP in an ORC file is a local time, and is written in the JVM's time zone. The time zone of
-the session is read when a statement is planned: ``SET TIME ZONE`` counts for the next one.
+A TIMESTAMP in an ORC file is a local time, and is written in the JVM's time zone. acidsql reads the
+session's time zone when it plans a statement, so ``SET TIME ZONE`` affects the next statement.
 """
 
 from __future__ import annotations
@@ -18,21 +18,19 @@ from acidsql.session.acid_session import AcidSession
 
 
 def zone_of_columns(session: AcidSession, columns: Iterable[TableColumn]) -> str:
-    """Return the zone of the values of a table's columns: the session's, or that of the files where
-    no column has timestamps.
-    """
+    """Return the session's time zone if a column has timestamps, otherwise that of the files."""
     if any("timestamp" in column.type.lower() for column in columns):
         return session.time_zone
     return session.jvm_time_zone
 
 
 def to_file_zone(session: AcidSession, value: Column, data_type: DataType, zone: str) -> Column:
-    """Convert a value to be written, so that the file has its local time in a zone."""
+    """Convert a value so that the file stores the local time that it has in ``zone``."""
     return _shifted(value, data_type, zone, session.jvm_time_zone)
 
 
 def _shifted(value: Column, data_type: DataType, source: str, target: str) -> Column:
-    """Move instants so that their local time in ``target`` is what it was in ``source``."""
+    """Move instants so that their new local time in ``target`` equals the old one in ``source``."""
     if source == target or not has_timestamp(data_type):
         return value
     if isinstance(data_type, TimestampType):

@@ -1,4 +1,4 @@
-"""START TRANSACTION, COMMIT and ROLLBACK, and what is refused between them."""
+"""START TRANSACTION, COMMIT and ROLLBACK, and the statements that are refused between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acidsql.transactions.explicit import ExplicitTransaction
 from acidsql.transactions.start import roll_back_abandoned
 from acidsql.transactions.start import start as begin
 
-# Statements that change no table, or change rows.
+# Statements that change only rows, or nothing.
 _ALLOWED = (
     maintenance_statements.AbortTransactions,
     ast.CacheTable,
@@ -49,10 +49,10 @@ _ALLOWED = (
 
 
 def start(session: AcidSession, statement: ast.StartTransaction) -> DataFrame:
-    """Run START TRANSACTION: the statements of this thread belong to it until it ends.
+    """Run START TRANSACTION: this thread's statements belong to the transaction until it ends.
 
     Raises:
-        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun one already.
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has an open transaction.
     """
     begin(session, read_only=statement.read_only)
     return result.nothing(session.spark)
@@ -96,9 +96,9 @@ def _required(session: AcidSession, word: str) -> ExplicitTransaction:
 
 
 def check_statement(session: AcidSession, statement: ast.Statement | None) -> None:
-    """Refuse a statement that a transaction of several statements cannot have, before it begins.
+    """Refuse a statement that a transaction of several statements cannot contain, before it runs.
 
-    Statements that are Spark's are looked at by ``check_of_spark``.
+    ``check_of_spark`` checks Spark's statements.
 
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
@@ -116,7 +116,7 @@ def _is_allowed(statement: ast.Statement | None) -> bool:
         case ast.Insert():
             return not statement.overwrite
         case ast.MultiInsert():
-            # The branches are looked at one by one, when their intents are known.
+            # Each branch is checked later, when its intent is known.
             return True
         case maintenance_statements.CheckTable():
             return not statement.repair or statement.dry_run
@@ -127,11 +127,11 @@ def _is_allowed(statement: ast.Statement | None) -> bool:
 
 
 def check_of_spark(session: AcidSession, plan: bridge.LogicalPlan) -> None:
-    """Refuse a statement of Spark's that writes, which no ROLLBACK could take back.
+    """Refuse a statement of Spark's that writes, because ROLLBACK cannot undo it.
 
     Args:
         session: the session.
-        plan: as Spark has parsed it.
+        plan: the statement's plan, as Spark has parsed it.
 
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.
@@ -144,12 +144,13 @@ def check_of_spark(session: AcidSession, plan: bridge.LogicalPlan) -> None:
 
 
 def refuse_writing_of_spark(session: AcidSession, writing: str) -> None:
-    """Refuse in a transaction of several statements what Spark is about to write by itself, which
-    no ROLLBACK could take back.
+    """Refuse a write of Spark's in a transaction of several statements.
+
+    ROLLBACK cannot undo it.
 
     Args:
         session: the session.
-        writing: words of the statement or the method.
+        writing: words of the statement or the method, for the error.
 
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION.

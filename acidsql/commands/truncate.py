@@ -17,9 +17,9 @@ from acidsql.transactions.write_transaction import write_transaction
 
 
 def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFrame:
-    """Run TRUNCATE TABLE: an empty base hides the rows of the table, or of some of its partitions.
+    """Run TRUNCATE TABLE: hide the rows of a table, or of some partitions, under an empty base.
 
-    No file is removed: older snapshots are still read, and the cleaner of a later compaction
+    No file is removed, so older snapshots can still be read. The cleaner of a later compaction
     removes the old directories. The table gets a write id even if it is empty, as in Hive.
     """
     spec = statement.partition
@@ -39,7 +39,7 @@ def truncate(session: AcidSession, table: Table, statement: Truncate) -> DataFra
 
 
 def _places(session: AcidSession, table: Table, spec: PartitionSpec | None) -> list[Partition]:
-    """Return the partitions that the statement empties; a table without any counts as one."""
+    """Return the partitions that the statement empties; an unpartitioned table counts as one."""
     named = named_partitions(session, table, spec)
     if named is not None:
         return named

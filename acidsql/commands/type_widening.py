@@ -1,6 +1,7 @@
-"""Changes of a column's type for which ORC reads all old values as the new type, without loss.
+"""Type changes after which ORC reads all old values of a column without loss.
 
-Hive's rule is in ``ColumnType.columnTypesCompatible``, ORC's in ``ConvertTreeReaderFactory``.
+Hive's rule is in ``ColumnType.columnTypesCompatible``, ORC's rule is in
+``ConvertTreeReaderFactory``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pyspark.sql.types import (
 
 from acidsql.format.identifiers import folded
 
-# The integer types, with their digits.
+# The integer types, with their numbers of decimal digits.
 _INTEGERS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
 CONVERSIONS = (
     "integers to wider ones, to decimals that hold them and to STRING; integers but BIGINT, and "
@@ -34,7 +35,7 @@ CONVERSIONS = (
 
 
 def convertible(old: DataType, new: DataType) -> bool:
-    """Return whether a column of type ``old`` may become one of type ``new``, or is one already."""
+    """Return whether a column of type ``old`` can get the type ``new``, or has it already."""
     if old == new or has_grown(old, new):
         return True
     digits = _INTEGERS.get(type(old))
@@ -52,10 +53,10 @@ def convertible(old: DataType, new: DataType) -> bool:
 
 
 def has_grown(old: DataType, new: DataType) -> bool:
-    """Return whether a nested type is another one with more fields at the ends of its structs, or
-    is the same.
+    """Return whether ``new`` equals ``old``, except for more fields at the ends of its structs.
 
-    Those are NULL in files that lack them, for Hive too: both find fields by name, or by position.
+    acidsql and Hive both find fields by name or by position. Both read NULL for fields that a file
+    does not contain.
     """
     if isinstance(old, StructType) and isinstance(new, StructType):
         pairs = list(zip(old.fields, new.fields, strict=False))

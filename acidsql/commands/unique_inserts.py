@@ -1,4 +1,4 @@
-"""Unique inserts by MERGE (``acidsql.merge.unique``): two that insert the same key conflict."""
+"""Unique inserts (``acidsql.merge.unique``): two MERGEs that insert the same key conflict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def unique_columns(session: AcidSession, table: Table) -> tuple[str, ...]:
 
     Raises:
         AcidAnalysisError: INVALID_TABLE_PROPERTY, a column does not exist, or cannot be compared;
-            UNSUPPORTED_FEATURE.UNIQUE_INSERTS, the metastore cannot watch a table.
+            UNSUPPORTED_FEATURE.UNIQUE_INSERTS, the metastore does not report concurrent inserts.
     """
     text = table.properties.get(UNIQUE_PROPERTY)
     if text is None:
@@ -62,14 +62,14 @@ def _can_be_compared(data_type: DataType) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class UniqueInserts:
-    """Watch of the keys that a MERGE inserts.
+    """Watch for concurrent inserts of the keys that a MERGE inserts.
 
     Attributes:
-        write: its transaction.
-        columns: of the key.
-        statement_ids: of the clauses that insert.
-        compared: write ids of the table that were compared already. At first these are the ones
-            that the MERGE has seen, or None if they have still to be queried.
+        write: transaction of the MERGE.
+        columns: columns of the key.
+        statement_ids: statement ids of the clauses that insert.
+        compared: write ids of the table that were compared already. At first these are the write
+            ids in the snapshot of the MERGE; None if they must still be queried.
     """
 
     write: TableWrite
@@ -78,8 +78,13 @@ class UniqueInserts:
     compared: ValidWriteIdList | None = None
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
-        """See ``Watch``; raise CONCURRENT_WRITE if others have added rows with the same keys, by
-        whatever statement. Keys with a NULL in them are never the same.
+        """Compare the keys with rows that others committed, see ``Watch``.
+
+        Keys that contain NULL are never equal.
+
+        Raises:
+            WriteConflictError: CONCURRENT_WRITE, another statement has added rows with the same
+                keys; any statement counts, not only MERGE.
         """
         table, metastore = self.write.table, self.write.session.metastore
         name = table.database, table.name
@@ -103,8 +108,9 @@ class UniqueInserts:
         return {name: now}
 
     def _may_insert(self, directory: AcidDirectory) -> bool:
-        """Return whether a directory may have rows that the MERGE has inserted. The commit of a
-        transaction of several statements may have put them together with other rows.
+        """Return whether a directory can contain rows that the MERGE has inserted.
+
+        The commit of a transaction of several statements may have merged them with other rows.
         """
         is_one_of_several = not self.write.transaction.autocommit
         return is_one_of_several or directory.statement_id in self.statement_ids
@@ -115,21 +121,21 @@ class UniqueInserts:
         if table.partition_columns:
             places = write.partitions()
         theirs = changes_of(write.session, places, others)
-        own = [
+        ours = [
             replace(c, inserts=tuple(filter(self._may_insert, c.inserts)))
             for c in changes_of(
                 write.session, tuple(write.places.touched.values()), {write.write_id}
             )
         ]
-        if not any(c.inserts or c.replaced for c in theirs) or not any(c.inserts for c in own):
+        if not any(c.inserts or c.replaced for c in theirs) or not any(c.inserts for c in ours):
             return False
         if any(c.replaced for c in theirs):
             return True
         keys = [
-            inserted_rows(write.session, table, found, ids, txns, write.listings).select(
+            inserted_rows(write.session, table, changed, ids, txns, write.listings).select(
                 *[F.col(quote(name)).alias(f"{side}_{i}") for i, name in enumerate(self.columns)]
             )
-            for side, found, ids in (("own", own, {write.write_id}), ("their", theirs, others))
+            for side, changed, ids in (("own", ours, {write.write_id}), ("their", theirs, others))
         ]
         same = [F.col(f"own_{i}") == F.col(f"their_{i}") for i in range(len(self.columns))]
         joined = keys[0].join(keys[1], reduce(and_, same), "left_semi")

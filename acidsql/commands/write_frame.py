@@ -1,4 +1,4 @@
-"""Writes of DataFrames: INSERT, CREATE TABLE … AS, and replacement of the rows of a condition."""
+"""Writes of DataFrames: INSERT, CREATE TABLE … AS, and replacement of rows by a condition."""
 
 from __future__ import annotations
 
@@ -39,9 +39,12 @@ class NewTable:
     """Definition of a table that is created from a DataFrame.
 
     Attributes:
+        name: name of the table.
         stored_as: file format.
-        partitioned_by: names of columns of the DataFrame.
-        properties: table properties; ``transactional`` is among them.
+        partitioned_by: names of the DataFrame's columns that become partition columns.
+        clustered_by: columns and number of buckets; None without buckets.
+        location: location of the table; None for the default location.
+        properties: table properties, including ``transactional``.
     """
 
     name: Name
@@ -63,9 +66,12 @@ def append(
     """Run INSERT INTO with the rows of a DataFrame; return one row of counts.
 
     Args:
+        session: the session.
+        table: the table.
+        frame: the rows.
         by_name: whether columns are matched by name, as in INSERT … BY NAME, or by position.
-        merges_schema: whether the table gets the columns that the DataFrame has besides, as by
-            WITH SCHEMA EVOLUTION.
+        merges_schema: whether the table gets the DataFrame's additional columns, as with WITH
+            SCHEMA EVOLUTION.
     """
 
     def attempt() -> DataFrame:
@@ -95,10 +101,13 @@ def overwrite(
     """Run INSERT OVERWRITE of a table, or of some of its partitions; return one row of counts.
 
     Args:
-        partitions: values of partition columns; only these partitions are replaced, and the
-            DataFrame does not have these columns.
-        mode: ``static`` replaces all partitions (of ``partitions``), ``dynamic`` those that get
-            rows; None uses the session's setting, as INSERT OVERWRITE does.
+        session: the session.
+        table: the table.
+        frame: the new rows.
+        partitions: values of partition columns, which the DataFrame must not contain. Only
+            partitions with these values are replaced.
+        mode: ``static`` replaces all partitions that match ``partitions``, ``dynamic`` only the
+            partitions that get rows; None uses the session's setting, as INSERT OVERWRITE does.
         by_name: see ``append``.
         merges_schema: see ``append``.
 
@@ -135,19 +144,23 @@ def overwrite_where(
     checked: bool,
     by_name: bool = True,
 ) -> DataFrame:
-    """Delete the rows that meet a condition and insert those of a DataFrame, in one transaction.
-
-    Returns one row of counts.
+    """Delete the rows that meet a condition and insert a DataFrame's rows, in one transaction.
 
     Args:
-        condition: SQL text.
+        session: the session.
+        table: the table.
+        frame: the new rows.
+        condition: the condition, as SQL text.
         checked: whether the new rows must meet the condition too.
         by_name: see ``append``.
+
+    Returns:
+        One row of counts.
 
     Raises:
         AcidAnalysisError: REPLACE_WHERE_MISMATCH, a new row does not meet the condition;
             UNSUPPORTED_FEATURE.REPLACE_WHERE, the condition cannot be checked.
-        ParseException: it is no condition.
+        ParseException: the text is not a condition.
     """
     refuse_row_changes(table, "REPLACE WHERE")
     bridge.check_expression(session.spark, condition)
@@ -167,7 +180,7 @@ def overwrite_where(
 
 
 class Replacing(Enum):
-    """Choice of what becomes of a table that exists when one is created."""
+    """Handling of an existing table with the name of a table to create."""
 
     NEVER = "CREATE TABLE"
     IF_THERE = "CREATE OR REPLACE TABLE"
@@ -227,11 +240,11 @@ def _insert_of(
     partitions: Mapping[str, object] | None = None,
     merges_schema: bool = False,
 ) -> Iterator[Insert]:
-    """Build the INSERT of a DataFrame, which can be run in the block.
+    """Yield the INSERT of a DataFrame, which can be run in the block.
 
-    Given values of partitions are columns of its query, not part of its text: Spark accepts them in
-    a PARTITION clause only before columns without a value, and under some settings not every
-    string.
+    Partition values are columns of its query, not part of its text. In a PARTITION clause, Spark
+    accepts columns with a value only before columns without one, and with some settings it does not
+    accept every string.
     """
     given = _by_column(session, table, partitions or {})
     place = _by_name if by_name else _by_position
@@ -250,7 +263,7 @@ def _insert_of(
 def _by_column(
     session: AcidSession, table: Table, partitions: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return values of partition columns by their names as the table spells them."""
+    """Return values of partition columns, by the columns' names as spelled in the table."""
     key = name_key(session.spark)
     spelled = {key(c.name): c.name for c in table.partition_columns}
     for name in partitions:
@@ -265,7 +278,7 @@ def _by_column(
 
 
 def _columns(session: AcidSession, table: Table, values: Mapping[str, object]) -> dict[str, Column]:
-    """Return partition values as columns of the table's types; CHAR and VARCHAR stay strings."""
+    """Return partition values as columns with the table's types; CHAR and VARCHAR stay strings."""
     types = {f.name: f.dataType for f in partition_schema(session.spark, table)}
     return {
         name: F.lit(value)
@@ -292,7 +305,7 @@ def _by_name(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> Da
 def _by_position(table: Table, frame: DataFrame, values: Mapping[str, Column]) -> DataFrame:
     """Insert partition values at their positions among the last columns of a DataFrame.
 
-    Columns that the table lacks stand before those, and keep their names.
+    Columns that the table does not have precede the partition columns and keep their names.
     """
     number, given = len(table.columns), len(values)
     last = max(number, len(frame.columns) - (len(table.partition_columns) - given))
@@ -310,10 +323,10 @@ def _by_position(table: Table, frame: DataFrame, values: Mapping[str, Column]) -
 
 @contextmanager
 def _temporary_view(session: AcidSession, frame: DataFrame) -> Iterator[str]:
-    """Register a DataFrame, perhaps of another session, as a temporary view; yield its name."""
+    """Register a DataFrame, even of another session, as a temporary view; yield the view's name."""
     name = f"__acidsql_{uuid4().hex}"
-    own = bridge.frame_of(session.spark, bridge.logical_plan(frame))
-    own.createOrReplaceTempView(name)
+    in_session = bridge.frame_of(session.spark, bridge.logical_plan(frame))
+    in_session.createOrReplaceTempView(name)
     try:
         yield name
     finally:

@@ -1,4 +1,4 @@
-"""Columns of a table, as a statement writes them."""
+"""Columns of a table in the form that a statement writes."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ from acidsql.transactions.write_transaction import TableWrite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSchema:
-    """Columns of a table, as events need them.
+    """Columns of a table in the form that events need.
 
     Attributes:
+        session: the session.
+        table: the table.
         data: the columns in files.
         partitions: the partition columns, typed.
-        write: of the statement that gives new rows the values of identity columns; None of one that
-            is only planned, or writes rows that have them.
+        write: transaction of the statement, which generates values of identity columns for new
+            rows; None if the statement is only planned, or if its rows have these values.
     """
 
     session: AcidSession
@@ -53,8 +55,9 @@ class WriteSchema:
 
     @property
     def row(self) -> StructType:
-        """Type of an event's ``row``: the columns in files, with their names there and without
-        metadata, all nullable.
+        """Type of an event's ``row``: the columns in files, all nullable and without metadata.
+
+        The columns have their names in the files.
         """
         in_files = file_schema(self.session.spark, self.table)
         schema: StructType = event_schema(in_files)["row"].dataType
@@ -70,16 +73,18 @@ class WriteSchema:
         *,
         adds_rows: bool = True,
     ) -> DataFrame:
-        """Compute generated values, check new values by the constraints of the table, and convert
-        them to those in files: add buckets; in an insert-only table, which Spark's ORC writer
-        writes, shift timestamps to the files' time zone.
+        """Compute generated values, check constraints, and convert new values to those in files.
+
+        The conversion adds bucket ids. Spark's ORC writer writes insert-only tables, so for these
+        it also shifts timestamps to the files' time zone.
 
         Args:
+            rows: rows with the new values.
             values: names of the columns with new values, in the order of the table's columns.
-            bucket: name of the column that gets the bucket id, if the table is bucketed.
-            acting: SQL of a condition on the rows that have values here; None: all have.
-            assigned: positions of the columns that the statement gives values to; None: of all.
-            adds_rows: whether the rows are new, and not others' new values.
+            bucket: name of the column for the bucket id, if the table is bucketed.
+            acting: SQL condition for the rows that have new values; None if all rows have them.
+            assigned: positions of the columns to which the statement assigns values, None for all.
+            adds_rows: whether the rows are new, rather than updated.
         """
         session, table = self.session, self.table
         if adds_rows and table.identity_columns and self.write is not None:
@@ -104,7 +109,7 @@ class WriteSchema:
         return rows
 
     def texts(self, parts: Sequence[str]) -> dict[str, str]:
-        """Return SQL of the partition values as text, by their names in staging.
+        """Return SQL that writes the partition values as text, by their names in staging.
 
         Args:
             parts: SQL of the typed values.
@@ -114,13 +119,13 @@ class WriteSchema:
         return dict(zip(part_columns(self.table), texts, strict=True))
 
     def old_texts(self) -> dict[str, str]:
-        """Return SQL of the partition values as text of rows whose row ids events have."""
+        """Return SQL that writes the partition values of the rows that events delete as text."""
         names = old_part_columns(self.table)
         pairs = zip(names, self.partitions.fields, strict=True)
         return {name: partition_text(name, field) for name, field in pairs}
 
     def current_parts(self) -> list[str]:
-        """Return the table's own partition columns, as SQL."""
+        """Return the table's partition columns as SQL."""
         return [quote(f.name) for f in self.partitions.fields]
 
 
@@ -130,10 +135,12 @@ def write_schema_of(
     """Return the write schema of a table.
 
     Args:
+        session: the session.
+        table: the table.
         write: see ``WriteSchema``.
 
     Raises:
-        AcidAnalysisError: its bucket columns have a type that cannot be hashed
+        AcidAnalysisError: a bucket column has a type that cannot be hashed
             (UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE).
     """
     check_bucket_columns(session.spark, table)

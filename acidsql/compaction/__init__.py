@@ -1,1 +1,1 @@
-"""Compaction: the worker merges directories, the cleaner removes those that no reader needs."""
+"""Compaction: the worker merges directories, the cleaner removes directories no reader needs."""

@@ -1,8 +1,8 @@
-"""Background thread of a session, which compacts what the session's writes have made necessary.
+"""Background thread of a session, which runs the compactions that the session's writes require.
 
-A statement only wakes the thread. It looks at what is due (``initiator``), does the compactions and
-cleans up. It rests after each, for longer than it has worked, so that most of the machine is left
-to statements.
+A statement only wakes the thread. The thread runs the initiator, the compactions and the cleaner.
+After each round it rests for longer than the round took, so that most of the machine's time remains
+for statements.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _creation = threading.Lock()
 
 
 def notice(session: AcidSession) -> None:
-    """Have the background thread of a session look at what was written, if anything was."""
+    """Wake the background thread of a session if the session has written."""
     if not session.has_written or session.settings.auto_compaction is AutoCompaction.OFF:
         return
     session.has_written = False
@@ -36,15 +36,15 @@ def notice(session: AcidSession) -> None:
             compactor = BackgroundCompactor(session)
             session.wake_compactor = compactor.wake
             session.at_close.callback(compactor.stop)
-            # A job stops Spark as soon as its last statement is done.
+            # A job may stop Spark immediately after its last statement.
             bridge.before_stop(session.spark, compactor.stop)
     session.wake_compactor()
 
 
 class BackgroundCompactor:
-    """Thread that initiates, compacts and cleans for a session; it starts when it is first woken.
+    """Thread that initiates, compacts and cleans for a session; the first ``wake`` starts it.
 
-    It is a daemon: it never keeps a process alive.
+    It is a daemon, so it never keeps a process alive.
     """
 
     def __init__(self, session: AcidSession) -> None:
@@ -53,13 +53,13 @@ class BackgroundCompactor:
         self._condition = threading.Condition()
         self._is_woken = False
         self._is_stopping = False
-        # Entries that the last cleaning has left, and when that was.
+        # Entries that the last cleaning left in the queue, and the time of this cleaning.
         self._left: frozenset[int] = frozenset()
         self._cleaned = 0.0
         self._tag = f"acidsql-compaction-{id(self)}"
 
     def wake(self) -> None:
-        """Have the thread look at what is due."""
+        """Make the thread run a round."""
         with self._condition:
             self._is_woken = True
             if self._thread is None and not self._is_stopping:
@@ -69,7 +69,7 @@ class BackgroundCompactor:
             self._condition.notify_all()
 
     def stop(self) -> None:
-        """Look at what is due for the last time, and end.
+        """Run a last round, and end the thread.
 
         A compaction that takes too long is interrupted: its transaction is aborted, and its entry
         goes back to the queue.
@@ -91,16 +91,16 @@ class BackgroundCompactor:
     def _run(self) -> None:
         spark, rest = self._session.spark, 0.0
         spark.sparkContext.addJobTag(self._tag)
-        own = Thresholds(least_delta_bytes=limits().least_delta_bytes)
-        thresholds = with_settings(own, hive_settings(spark, SETTINGS))
+        defaults = Thresholds(least_delta_bytes=limits().least_delta_bytes)
+        thresholds = with_settings(defaults, hive_settings(spark, SETTINGS))
         goes_on = True
         while goes_on:
-            goes_on = self._wait(rest)  # and a last time
+            goes_on = self._wait(rest)  # when it returns False, run a last round
             begun = time.monotonic()
             try:
                 with at_work(), bridge.active(spark), bridge.without_plans(spark):
                     has_worked = self._work(thresholds)
-            # The edge of a thread: an error that ended it would end all compactions of the session.
+            # Catch every error: if the thread ended, the session would no longer compact.
             except Exception:
                 logger.exception("the background compaction of a session failed")
                 has_worked = True
@@ -116,7 +116,7 @@ class BackgroundCompactor:
             return not self._is_stopping
 
     def _work(self, thresholds: Thresholds) -> bool:
-        """Do what is due; return whether that was more than to look."""
+        """Run a round; return whether it did more than examine tables."""
         session = self._session
         requested = initiate(session, thresholds)
         if session.settings.auto_compaction is not AutoCompaction.ON:
@@ -128,10 +128,10 @@ class BackgroundCompactor:
         return self._clean() or has_worked
 
     def _clean(self) -> bool:
-        """Clean, unless all that waits was left by the last cleaning a moment ago; return whether
-        anything was cleaned.
+        """Clean, and return whether the cleaner completed an entry.
 
-        A table may keep its history, or a directory may not be removable.
+        Skip this if the last cleaning was a moment ago and left the same entries. A table may keep
+        its history, or a directory may not be removable.
         """
         metastore = self._session.metastore
         ready = {c.compaction_id for c in metastore.ready_to_clean()}

@@ -1,7 +1,7 @@
-"""Cleaner: removes obsolete directories, once no snapshot can need them.
+"""Cleaner: removes obsolete directories when no snapshot can need them.
 
-They stay as long as a property of the table says. Directories of aborted transactions are in no
-version of the table, and go at once.
+A table property sets how long obsolete directories are kept. Directories of aborted transactions
+are not part of any version of the table, so they are removed immediately.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ RETENTION_PROPERTY = "acidsql.history.retention"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removable:
-    """Directories that may be removed in a partition, or in a table without partitions.
+    """Directories of a partition, or of a table without partitions, that can be removed.
 
     Attributes:
-        paths: of these directories.
-        highest_write_id: the last write id that was considered.
-        kept: ranges of write ids of directories that stay, and may have rows of aborted writes.
-        base: write id of the base that makes directories obsolete; None if there are no obsolete
-            ones, or none because of a base.
-        tags: ids of the tags whose directories stay.
+        paths: paths of these directories.
+        highest_write_id: highest write id that was considered.
+        kept: ranges of write ids of directories that stay and may contain rows of aborted writes.
+        base: write id of the base that makes directories obsolete; None if no directory is
+            obsolete, or if no base makes them obsolete.
+        tags: ids of the tags that retain directories.
     """
 
     paths: tuple[str, ...]
@@ -66,21 +66,21 @@ class Removable:
 
 
 def clean(session: AcidSession, *, collect: bool = True, database: str | None = None) -> list[int]:
-    """Clean after every entry of the queue that is older than all open transactions, of readers and
-    of writers, and whose table does not keep its history any more.
+    """Clean after every entry of the queue with old directories that no snapshot needs.
 
-    An entry that fails is logged, and waits for the next run. The others are done all the same.
-    Where a server has a cleaner of its own, this one removes only what that one does not know: what
-    dead writers left in the tables of the queue.
+    The entry must be older than all open read and write transactions, and past the history
+    retention of its table. A failure is logged, and the entry waits for the next run. The other
+    entries are still cleaned. If the server has its own cleaner, this function only removes what
+    that cleaner does not know: leftovers of dead writers in the tables of the queue.
 
     Args:
         session: the session.
-        collect: whether the JVM is to collect DataFrames first that cannot be reached any more, so
-            that they count as no readers.
-        database: the only one that is cleaned; None for all.
+        collect: whether the JVM first collects unreachable DataFrames, so that they no longer count
+            as readers.
+        database: the only database to clean; None for all.
 
     Returns:
-        The ids of the entries that are done.
+        The ids of the completed entries.
     """
     session.leases.prune(collect=collect)
     if session.metastore.cleans_compactions:
@@ -100,19 +100,19 @@ def clean(session: AcidSession, *, collect: bool = True, database: str | None = 
 def vacuum(
     session: AcidSession, table: Table, retain: float | None = None, *, dry_run: bool = False
 ) -> list[str]:
-    """Remove the obsolete directories of one table, whatever has made them obsolete.
+    """Remove the obsolete directories of one table, for any cause.
 
     Args:
         session: the session.
         table: the table.
-        retain: seconds for which what became obsolete is kept; None: as long as the table says.
-        dry_run: whether to list them only.
+        retain: seconds to keep obsolete directories; None: the retention of the table.
+        dry_run: whether to list the directories without removing them.
 
     Returns:
         The paths of the directories.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.CLEANUP, the metastore cleans by itself.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CLEANUP, the metastore has its own cleaner.
     """
     session.leases.prune(collect=True)
     name = table.database, table.name
@@ -135,18 +135,18 @@ def vacuum(
         if place is None:
             continue
         done = _past_retention(entries, kept_seconds)
-        found = _found(session, table, place, entries[-1], done)
-        if not dry_run and not _may_remove(session, table, entries[-1], found):
-            done, found = [], _found(session, table, place, entries[-1], [])
-        removed += found.paths
+        removable = _find_removable(session, table, place, entries[-1], done)
+        if not dry_run and not _may_remove(session, table, entries[-1], removable):
+            done, removable = [], _find_removable(session, table, place, entries[-1], [])
+        removed += removable.paths
         if not dry_run:
-            _delete(session, table, place, found)
-            _record_cleaned(session, done, found)
+            _delete(session, table, place, removable)
+            _record_cleaned(session, done, removable)
     return removed
 
 
 def _imagined(table: Table, partition: str | None) -> Compaction:
-    """Return the entry that a cleanup would add now."""
+    """Return the queue entry that a cleanup would add now."""
     return Compaction(
         compaction_id=0,
         database=table.database,
@@ -159,7 +159,7 @@ def _imagined(table: Table, partition: str | None) -> Compaction:
 
 
 def retention(table: Table) -> float:
-    """Return the seconds for which a table keeps obsolete directories; 0 by default.
+    """Return the seconds that a table keeps obsolete directories; 0 by default.
 
     Raises:
         AcidAnalysisError: INVALID_TABLE_PROPERTY.
@@ -188,9 +188,9 @@ def _by_place(entries: Iterable[Compaction]) -> dict[_Place, list[Compaction]]:
 
 
 def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Compaction]:
-    """Clean a partition after its entries, oldest first; return those that are done.
+    """Clean a partition after its entries, oldest first; return the completed entries.
 
-    What the newest of them makes removable includes what the others do.
+    The directories that the newest entry makes removable include those of the older entries.
     """
     newest = entries[-1]
     where = object_name(newest.database, newest.table, newest.partition)
@@ -198,13 +198,13 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
         table = session.metastore.find_table(newest.database, newest.table)
         place = None if table is None else _directory_of(session, table, newest)
         if table is None or place is None:
-            # A partition may have been renamed: the aborted writes to it must not be forgotten.
+            # A partition may have been renamed: do not forget the aborted writes to it.
             done, removed = list(entries), Removable(paths=(), highest_write_id=0)
         else:
             done = _past_retention(entries, retention(table))
-            removed = _found(session, table, place, newest, done)
+            removed = _find_removable(session, table, place, newest, done)
             if not _may_remove(session, table, newest, removed):
-                done, removed = [], _found(session, table, place, newest, [])
+                done, removed = [], _find_removable(session, table, place, newest, [])
             _delete(session, table, place, removed)
         return _record_cleaned(session, done, removed)
     except (AcidSqlError, OSError, bridge.JavaError):
@@ -220,7 +220,7 @@ def _cleaned(session: AcidSession, entries: Sequence[Compaction]) -> Iterable[Co
 def _record_cleaned(
     session: AcidSession, done: Sequence[Compaction], removed: Removable
 ) -> list[Compaction]:
-    """Record entries as cleaned; return those that no other cleaner has recorded before."""
+    """Record entries as cleaned; return the entries that no other cleaner recorded before."""
     recorded = []
     for entry in done:
         try:
@@ -239,7 +239,7 @@ def _record_cleaned(
 def _directory_of(session: AcidSession, table: Table, entry: Compaction) -> Partition | None:
     """Return the partition of an entry, or None.
 
-    A partition that only its aborted transaction has written to is not in the catalog.
+    A partition that only an aborted transaction has written to is not in the catalog.
     """
     place = partition_of(session, table, entry.partition)
     if place is None and entry.type is CompactionType.CLEANUP and entry.partition is not None:
@@ -248,25 +248,25 @@ def _directory_of(session: AcidSession, table: Table, entry: Compaction) -> Part
 
 
 def _past_retention(entries: Sequence[Compaction], kept_seconds: float) -> list[Compaction]:
-    """Return the entries whose table does not keep what they have made obsolete any more."""
+    """Return the entries that are past the retention of their table."""
     kept_since = time.time() - kept_seconds
     return [c for c in entries if c.done is None or c.done <= kept_since or not kept_seconds]
 
 
-def _found(
+def _find_removable(
     session: AcidSession,
     table: Table,
     place: Partition,
     newest: Compaction,
     done: Sequence[Compaction],
 ) -> Removable:
-    """Find what the newest entry without retention makes obsolete, and what is aborted."""
+    """Find aborted directories, and directories that entries past their retention make obsolete."""
     names = _names(session, place.location)
-    found = _removable(session, table, place, newest, names, obsolete=False)
+    aborted = _removable(session, table, place, newest, names, obsolete=False)
     if not done:
-        return found
+        return aborted
     obsolete = _removable(session, table, place, done[-1], names, obsolete=True)
-    paths = dict.fromkeys((*found.paths, *obsolete.paths))
+    paths = dict.fromkeys((*aborted.paths, *obsolete.paths))
     return Removable(
         paths=tuple(paths),
         highest_write_id=obsolete.highest_write_id,
@@ -276,16 +276,18 @@ def _found(
     )
 
 
-def _may_remove(session: AcidSession, table: Table, entry: Compaction, found: Removable) -> bool:
-    """Record which versions will have lost directories; return False if one of them is read."""
-    if found.base is None:
+def _may_remove(
+    session: AcidSession, table: Table, entry: Compaction, removable: Removable
+) -> bool:
+    """Record the versions that lose directories; return False if a version is being read."""
+    if removable.base is None:
         return True
     name = table.database, table.name
-    return session.metastore.start_removal(*name, entry.partition, found.base, found.tags)
+    return session.metastore.start_removal(*name, entry.partition, removable.base, removable.tags)
 
 
-def _delete(session: AcidSession, table: Table, place: Partition, found: Removable) -> None:
-    session.files.delete_trees(found.paths)
+def _delete(session: AcidSession, table: Table, place: Partition, removable: Removable) -> None:
+    session.files.delete_trees(removable.paths)
     # The metastore forgets aborted transactions next: their directories must not come back.
     sync(session.files, directories=[place.location])
     remove_leftovers(session, table)
@@ -300,10 +302,10 @@ def _removable(
     *,
     obsolete: bool,
 ) -> Removable:
-    """Find what is removable at the entry's own high-water marks (CompactionCleaner).
+    """Find the removable directories at the high-water marks of the entry (CompactionCleaner).
 
     Args:
-        obsolete: whether obsolete directories count, or only those of aborted transactions.
+        obsolete: whether to include obsolete directories, or only those of aborted transactions.
     """
     metastore = session.metastore
     txns = metastore.valid_txns()
@@ -314,7 +316,7 @@ def _removable(
         aborted=frozenset(t for t in txns.aborted if t <= watermark),
     )
     seen = metastore.valid_write_ids(table.database, table.name, capped)
-    # A server does not report it. No transaction up to the mark is open, so all write ids count.
+    # A server does not report it. No transaction up to the mark is open, so use all write ids.
     highest = entry.highest_write_id
     if highest is None:
         highest = seen.high_water_mark
@@ -339,10 +341,10 @@ def _removable(
 
 
 def _mixed_ranges(names: Iterable[str]) -> Iterable[tuple[int, int]]:
-    """Yield the ranges of deltas of several transactions that no compaction has merged.
+    """Yield the write id ranges of deltas of several transactions that were not compacted.
 
-    Hive's streaming writes such deltas, and some of the transactions may be aborted. A compaction
-    leaves their rows out.
+    Hive's streaming writes these deltas, and some of their transactions may be aborted. A
+    compaction omits the rows of aborted transactions.
     """
     for name in sorted(names):
         directory = parse_directory(name)
@@ -355,9 +357,9 @@ def _mixed_ranges(names: Iterable[str]) -> Iterable[tuple[int, int]]:
 
 
 def _names(session: AcidSession, location: str) -> list[str]:
-    """List a directory, without what is named nearly like an ACID directory and is none.
+    """List a directory, without names that resemble an ACID directory but are not valid.
 
-    Readers refuse it (INVALID_DIRECTORY_NAME); it says nothing about the other directories.
+    Readers refuse these names (INVALID_DIRECTORY_NAME), but the other directories are unaffected.
     """
     names = session.files.names(location)
     strays = {n for n in names if n.startswith(ACID_PREFIXES) and parse_directory(n) is None}

@@ -1,8 +1,8 @@
-"""Compaction without Spark: the stripes of a bucket's files are joined in one file.
+"""Compaction without Spark, which joins the stripes of a bucket's files in one file.
 
-Stripes with deleted rows are rewritten, and so are many small stripes in a row; all others are
-copied byte for byte. Where that might not be right (files of several schemas, rows that are not all
-visible, an order that does not follow from statistics), Spark does the whole compaction.
+Stripes with deleted rows, and long runs of small stripes, are rewritten. All others are copied byte
+for byte. Spark does the whole compaction if files have different schemas or invisible rows, or if
+the statistics do not determine the order of the stripes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, rewr
         rewritten: directory for rewritten stripes.
 
     Returns:
-        False if Spark has to do it; then nothing is written to ``staged``.
+        False if Spark must do it; ``staged`` then stays empty.
     """
     buckets = stripes_by_bucket(session, snapshot, insert_deltas(snapshot))
     if buckets is None:
@@ -64,9 +64,7 @@ def copy_deltas(session: AcidSession, snapshot: TableSnapshot, staged: str, rewr
 def copy_undeleted(
     session: AcidSession, snapshot: TableSnapshot, staged: str, rewritten: str
 ) -> bool:
-    """Write the insert deltas of a snapshot without their deleted rows; arguments and result are
-    those of ``copy_deltas``.
-    """
+    """Write the insert deltas of a snapshot without their deleted rows (see ``copy_deltas``)."""
     buckets = stripes_by_bucket(session, snapshot, insert_deltas(snapshot))
     left = buckets and less_deleted(session, snapshot, buckets)
     if left is None:
@@ -75,7 +73,7 @@ def copy_undeleted(
 
 
 def copy_base(session: AcidSession, snapshot: TableSnapshot, staged: str, rewritten: str) -> bool:
-    """Write the base of a major compaction; arguments and result are those of ``copy_deltas``."""
+    """Write the base of a major compaction (see ``copy_deltas``)."""
     if any(p.state.originals for p in snapshot.partitions):
         return False
     buckets = stripes_by_bucket(session, snapshot, insert_directories(snapshot))
@@ -93,10 +91,10 @@ def merge_few_deletes(
     """Write the merged delete deltas of a minor compaction, if the driver can hold their events.
 
     Args:
-        but_of: write id whose rows are left out, or None.
+        but_of: write id of rows whose delete events are omitted, or None.
 
     Returns:
-        False if Spark has to do it; then nothing is written to ``staged``.
+        False if Spark must do it; ``staged`` then stays empty.
     """
     events = _few_delete_events(session, snapshot)
     if events is None:
@@ -111,12 +109,14 @@ def merge_few_deletes(
 
 
 def _few_delete_events(session: AcidSession, snapshot: TableSnapshot) -> pa.Table | None:
-    """Read the delete events of a snapshot; None if they are too many, or not all are visible."""
+    """Read the delete events of a snapshot; None if there are too many, or some are invisible."""
     directories = delete_deltas(snapshot)
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
         return None
     listings = [snapshot.listings.get(data.path) for data in directories]
-    files = [file for own in listings for file in delete_files(session, own) if file.tail.rows]
+    files = [
+        file for listing in listings for file in delete_files(session, listing) if file.tail.rows
+    ]
     if sum(file.tail.rows for file in files) > limits().driver_events:
         return None
     known = session.delete_events
@@ -139,10 +139,10 @@ def _merge(
     """Write a file for each bucket.
 
     Args:
-        compression: compression that the files must have; by default that of the existing files.
+        compression: compression of the new files; None keeps the compression of the old files.
 
     Returns:
-        False if too many bytes would have to be rewritten.
+        False if the driver would have to rewrite too many bytes.
     """
     pieces = {
         bucket_id: [tuple(stripes)] if _is_mixed(stripes, compression) else _pieces(stripes)
@@ -151,7 +151,7 @@ def _merge(
     if _is_too_much(session, pieces):
         return False
     merged = _with_new(session, table, pieces, child(rewritten, "parts"))
-    # Stripes of another writer cannot be in one file with rewritten ones.
+    # One file cannot contain both rewritten stripes and stripes of another writer.
     mixed = [b for b, stripes in merged.items() if _is_mixed(stripes, compression)]
     if mixed:
         whole: dict[int, list[_Piece]] = {b: [tuple(buckets[b])] for b in mixed}
@@ -163,16 +163,16 @@ def _merge(
 
 
 def _is_mixed(stripes: Sequence[Placed], compression: str | None) -> bool:
-    """Return whether stripes cannot all be copied to one file, which may need this compression."""
+    """Return whether stripes cannot all be copied to one file with this compression, if any."""
     files = {placed.path: placed.copied.file for placed in stripes}.values()
     others = {file.tail.compression for file in files} - {compression}
     return len({file.kind for file in files}) > 1 or bool(compression and others)
 
 
 def _pieces(stripes: Sequence[Placed]) -> list[_Piece]:
-    """Divide a bucket's stripes into those to copy and runs of neighbours to rewrite.
+    """Divide a bucket's stripes into stripes to copy and runs of neighbours to rewrite.
 
-    Stripes whose rows are all deleted are left out.
+    Stripes with only deleted rows are left out.
     """
     small = {i for run in _small_runs(stripes) for i in run}
     pieces: list[_Piece] = []
@@ -198,17 +198,17 @@ def _small_runs(stripes: Sequence[Placed]) -> list[range]:
             and placed.copied.length < limits().small_stripe_bytes
         )
 
-    found, start = [], 0
+    runs, start = [], 0
     for i in range(len(stripes) + 1):
         if i == len(stripes) or not is_small(stripes[i]):
             if i - start >= limits().small_stripes:
-                found.append(range(start, i))
+                runs.append(range(start, i))
             start = i + 1
-    return found
+    return runs
 
 
 def _is_too_much(session: AcidSession, pieces: Mapping[int, Sequence[_Piece]]) -> bool:
-    """Return whether a cluster has more stripes to rewrite than the driver should."""
+    """Return whether the driver of a cluster would have to rewrite too many stripes."""
     if session.spark.sparkContext.master.startswith("local"):
         return False
     return sum(map(_bytes_of, _runs(pieces))) > limits().rewritten_bytes
@@ -216,20 +216,25 @@ def _is_too_much(session: AcidSession, pieces: Mapping[int, Sequence[_Piece]]) -
 
 def _runs(pieces: Mapping[int, Sequence[_Piece]]) -> list[tuple[Placed, ...]]:
     """Return the runs of stripes to rewrite."""
-    return [piece for own in pieces.values() for piece in own if isinstance(piece, tuple)]
+    return [
+        piece
+        for bucket_pieces in pieces.values()
+        for piece in bucket_pieces
+        if isinstance(piece, tuple)
+    ]
 
 
 def _with_new(
     session: AcidSession, table: Table, pieces: Mapping[int, Sequence[_Piece]], rewritten: str
 ) -> dict[int, list[Placed]]:
-    """Return the stripes of each bucket, new ones in place of those that are rewritten."""
+    """Rewrite runs of stripes; return the stripes of each bucket with the new stripes."""
     memory = bridge.jvm_memory(session.spark)
     threads = max(1, min(os.cpu_count() or 1, memory // limits().thread_memory_bytes))
     size = _chunk_bytes(sum(map(_bytes_of, _runs(pieces))), threads)
     parts: list[tuple[int, _Piece]] = [
         (bucket_id, part)
-        for bucket_id, own in pieces.items()
-        for piece in own
+        for bucket_id, bucket_pieces in pieces.items()
+        for piece in bucket_pieces
         for part in ([piece] if isinstance(piece, Placed) else _chunks(piece, size))
     ]
     chunks = [(bucket_id, part) for bucket_id, part in parts if isinstance(part, tuple)]
@@ -249,7 +254,7 @@ def _bytes_of(run: Sequence[Placed]) -> int:
 
 
 def _chunk_bytes(total: int, threads: int) -> int:
-    """Return the bytes that one thread rewrites at a time, so that all threads have some."""
+    """Return the bytes that a thread rewrites at a time, so that every thread has work."""
     return min(limits().most_chunk_bytes, max(limits().least_chunk_bytes, total // threads))
 
 
@@ -259,14 +264,14 @@ def _chunks(run: tuple[Placed, ...], size: int) -> list[tuple[Placed, ...]]:
 
 
 def cut_evenly(lengths: Sequence[int], size: int) -> list[slice]:
-    """Return slices of a sequence whose lengths are about equal, and about ``size``.
+    """Return slices of a sequence with about equal total lengths, close to ``size``.
 
     Args:
-        lengths: lengths of its elements, all positive; at least one.
+        lengths: lengths of the elements, all positive; at least one.
     """
     ends = list(accumulate(lengths))
     number = max(1, round(ends[-1] / size))
-    # Each element belongs to the piece that its middle lies in.
+    # Each element belongs to the piece that contains its middle.
     middles = [end - length / 2 for end, length in zip(ends, lengths, strict=True)]
     places = [int(middle * number / ends[-1]) for middle in middles]
     starts = [i for i, place in enumerate(places) if i == 0 or place != places[i - 1]]
@@ -279,7 +284,7 @@ def _rewrite(
     """Write the undeleted rows of stripes to a file; return its stripes."""
     rows = [
         _rows_of(session, [placed for _, placed in some])
-        # Consecutive stripes of a file are read at once.
+        # Consecutive stripes of a file are read together.
         for _, some in groupby(
             enumerate(stripes), lambda one: (one[1].path, one[1].copied.number - one[0])
         )
@@ -316,7 +321,7 @@ def _rows_of(session: AcidSession, stripes: Sequence[Placed]) -> bridge.StripeRo
 
 
 def _assemble(session: AcidSession, staged: str, buckets: Buckets) -> None:
-    """Write for each bucket a file of its stripes."""
+    """Write a file for each bucket from its stripes."""
 
     def write(one: tuple[int, Sequence[Placed]]) -> None:
         bucket_id, stripes = one

@@ -1,7 +1,7 @@
-"""Initiator: looks at what was written to, and requests the compactions that are needed.
+"""Initiator: examines tables and partitions with new writes, and requests compactions.
 
-As Hive's, it decides by names and sizes (``thresholds``). It lists only what was written to since
-its last look, so its cost does not grow with the number of partitions.
+Like Hive's initiator, it decides by names and sizes (``thresholds``). It lists only the directories
+with writes since its last run, so its cost does not grow with the number of partitions.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def initiate(
     written_before: float | None = None,
     database: str | None = None,
 ) -> list[Compaction]:
-    """Look at the candidates, and request compactions and cleanups.
+    """Examine the candidates, and request compactions and cleanups.
 
-    A candidate at which it fails is logged, and the others are looked at all the same.
+    A failure at one candidate is logged, and the others are still examined.
 
     Args:
         session: the session.
-        thresholds: of tables that have none of their own.
+        thresholds: default thresholds, which table properties can override.
         written_before: see ``Metastore.compaction_candidates``.
-        database: the only one that is looked at; None for all.
+        database: the only database to examine; None for all.
 
     Returns:
         The new entries of the queue.
@@ -93,7 +93,7 @@ def initiate(
 def compactable(
     session: AcidSession, table: Table, places: Sequence[Partition], listings: Listings
 ) -> Iterator[tuple[Partition, AcidState]]:
-    """Yield partitions of a table, or the table itself, with what a compactor would see of them."""
+    """Yield partitions of a table, or the table itself, with the state that a compactor sees."""
     metastore = session.metastore
     txns = metastore.valid_txns()
     write_ids = compactor_write_ids(metastore.valid_write_ids(table.database, table.name, txns))
@@ -104,36 +104,38 @@ def compactable(
 
 
 def places_of(session: AcidSession, table: Table, partition: str | None) -> list[Partition]:
-    """Return the partition of a name, or without one all of them, or the table itself."""
+    """Return the named partition; without a name, all partitions or the unpartitioned table."""
     if not table.partition_columns:
         return [Partition(values=(), location=table.location)]
     if partition is None:
         return list(session.metastore.partitions(table.database, table.name))
-    found = partition_of(session, table, partition)
+    known = partition_of(session, table, partition)
     # A partition that only aborted transactions have written to is not in the catalog.
     unknown = Partition(
         values=tuple(value for _, value in parse_partition_name(partition)),
         location=child(table.location, partition),
     )
-    return [unknown if found is None else found]
+    return [unknown if known is None else known]
 
 
 def zorder_of(session: AcidSession, table: Table) -> tuple[str, ...]:
-    """Return the columns by which a table is clustered, by its property; other names are passed
-    over. () of a table whose rows cannot be moved to other files.
+    """Return the columns that a table's property clusters by; ignore names of other columns.
+
+    Return () for a table where rows cannot move to other files.
     """
     if table.insert_only or table.num_buckets:
         return ()
     known = {folded(f.name): f for f in data_schema(session.spark, table).fields}
     names = map(folded, property_columns(table.properties.get(ZORDER_PROPERTY, "")))
     fields = [known[name] for name in dict.fromkeys(names) if name in known]
-    found = [field.name for field in fields if can_be_ordered(field.dataType)]
-    return tuple(found[:MOST_COLUMNS])
+    sortable = [field.name for field in fields if can_be_ordered(field.dataType)]
+    return tuple(sortable[:MOST_COLUMNS])
 
 
 def _clustering(session: AcidSession, table: Table, history: Sequence[Compaction]) -> str | None:
-    """Return the order of a rebalance that takes the place of a major compaction; None if there is
-    none, or if writers kept the last one from being done.
+    """Return the order of a rebalance that replaces a major compaction.
+
+    Return None if the table has no order, or if writers prevented the last rebalance.
     """
     last = history[0] if history else None
     if last and (last.type, last.state) == (CompactionType.REBALANCE, CompactionState.REFUSED):
@@ -148,7 +150,7 @@ def _look_at(
     thresholds: Thresholds,
     requested: list[Compaction],
 ) -> int:
-    """Look at a candidate; return the number of writes after which the next look is due."""
+    """Examine a candidate; return the number of writes until it must be examined again."""
     metastore = session.metastore
     table = metastore.table(candidate.database, candidate.table)
     thresholds = of_table(thresholds, table.properties)
@@ -190,8 +192,9 @@ def _needs_cleanup(
     history: Sequence[Compaction],
     thresholds: Thresholds,
 ) -> bool:
-    """Return whether directories are to be removed that no compaction has replaced, or aborted
-    writes to be forgotten.
+    """Return whether a cleanup must remove directories or forget aborted writes.
+
+    This only concerns directories that no compaction has replaced.
     """
     if not session.metastore.capabilities.queues_cleanups:
         return False
@@ -208,8 +211,9 @@ def _needs_cleanup(
 def _without_kept(
     session: AcidSession, table: Table, place: Partition, state: AcidState
 ) -> AcidState:
-    """Return what a partition consists of without what it keeps only for tags, which no cleanup
-    would remove.
+    """Return the state of a partition without obsolete directories that it keeps for tags.
+
+    A cleanup would not remove these directories.
     """
     tags = live_tags(session, table) if state.obsolete else ()
     if not tags:
@@ -221,15 +225,15 @@ def _without_kept(
 
 
 def _sizes(listings: Listings, location: str, state: AcidState) -> PartitionSizes:
-    """Add up what a partition consists of."""
+    """Add up the sizes and numbers of a partition's directories."""
     directories = [child(location, d.name) for d in state.directories]
     listings.fetch(directories)
     sizes = {path: sum(f.size for f in listings.get(path).files.values()) for path in directories}
     base = sizes.pop(child(location, state.base.name), 0) if state.base else 0
     for original in state.originals:
         place, _, name = child(location, original).rpartition("/")
-        found = listings.get(place).files.get(name)
-        base += found.size if found else 0
+        file = listings.get(place).files.get(name)
+        base += file.size if file else 0
     obsolete = [parsed for parsed in map(parse_directory, state.obsolete) if parsed]
     return PartitionSizes(
         base_bytes=base,

@@ -1,4 +1,4 @@
-"""Removal of what dead writers left in a table: staging, and uploads that never ended."""
+"""Removal of the leftovers of dead writers: staging directories, and incomplete uploads."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ logger = logging.getLogger(__name__)
 
 
 def remove_leftovers(session: AcidSession, table: Table) -> None:
-    """Remove staging directories, and abort uploads, of transactions that are not open any more."""
-    # Listed before the open transactions: these directories belong to older transactions.
+    """Remove staging directories, and abort uploads, of transactions that are no longer open."""
+    # List them before the open transactions, so that no directory is of a newer transaction.
     staged = [
         (name, int(number))
         for name in session.files.names(table.location)
@@ -34,8 +34,9 @@ def remove_leftovers(session: AcidSession, table: Table) -> None:
 
 
 def try_remove_leftovers(session: AcidSession, database: str, name: str) -> None:
-    """Do the same for a table that may be gone; what cannot be removed is logged, and waits for the
-    next cleaning.
+    """Remove the leftovers in a table that may no longer exist.
+
+    A failure is logged, and the leftovers wait for the next cleaning.
     """
     try:
         table = session.metastore.find_table(database, name)

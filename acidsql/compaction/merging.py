@@ -1,7 +1,7 @@
-"""Directories that a compaction writes: merged deltas, or a base.
+"""Writing of the directories of a compaction: merged deltas, or a base.
 
-Where it can, it copies stripes (``copying``). Otherwise Spark reads, sorts and writes every row
-(``rewriting``).
+If possible, a compaction copies stripes (``copying``). Otherwise Spark reads, sorts and writes
+every row (``rewriting``).
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def write_merged(
     """Write the merged directories of the only partition of a snapshot.
 
     Args:
-        staging: directory for what is merged into others.
-        publication: how the merged directories get to their places.
+        staging: staging directory of the compaction.
+        publication: publication that moves the merged directories to their places.
 
     Returns:
-        Their paths; the last part is the name that each has in the partition.
+        The paths of the merged directories; the last part is the name in the partition.
     """
     table = snapshot.table
     place = object_name(table.database, table.name, compaction.partition)
@@ -69,7 +69,7 @@ def write_merged(
     with bridge.job_description(session.spark, name):
         deltas = snapshot.partitions[0].state.deltas
         low = min((d.min_write_id for d in deltas), default=LONG_MIN)
-        # A table without writes since its conversion has no write id; LONG_MIN is its base's.
+        # A table without writes since its conversion has no write id: its base has LONG_MIN.
         high = max((d.max_write_id for d in deltas), default=LONG_MIN)
         rewritten = child(staging, _REWRITTEN)
 
@@ -93,8 +93,8 @@ def write_merged(
         else:
             names = delta_name(low, high, None, txn_id), delete_delta_name(low, high, None, txn_id)
             paths = staged(*names)
-            own = low if low == high else None
-            _write_deltas(session, snapshot, paths, rewritten, own)
+            single_write_id = low if low == high else None
+            _write_deltas(session, snapshot, paths, rewritten, single_write_id)
             paths = [path for path in paths if session.files.exists(path)]
         for path in paths:
             session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
@@ -112,9 +112,9 @@ def write_base(
     """Write the rows of the only partition of a snapshot, with their row ids, as a base.
 
     Args:
-        staged: directory to write; there is none afterwards if there are no rows.
+        staged: directory to write; without rows it is not created.
         rewritten: directory for rewritten stripes.
-        copies_stripes: whether stripes may be copied as they are, with the columns that they have.
+        copies_stripes: whether stripes may be copied unchanged, with their columns.
     """
     if copies_stripes and copy_base(session, snapshot, staged, rewritten):
         return
@@ -133,22 +133,23 @@ def _write_deltas(
     snapshot: TableSnapshot,
     staged: Sequence[str],
     rewritten: str,
-    own: int | None,
+    single_write_id: int | None,
 ) -> None:
     """Write a pair of merged deltas.
 
     Args:
         rewritten: directory for rewritten stripes and write jobs.
-        own: write id of all deltas if they have only one, else None. These rows and events are left
-            out of both deltas: Hive's vectorised reader does not apply delete events of a compacted
-            directory to rows of the same single write id (VectorizedOrcAcidRowBatchReader).
+        single_write_id: write id of all deltas if they have only one, otherwise None. The deltas
+            then omit deleted rows of this write id and their delete events, because Hive's
+            vectorised reader does not apply delete events of a compacted directory to rows of the
+            same single write id (VectorizedOrcAcidRowBatchReader).
     """
     inserts, deletes = staged
-    if own is not None or not copy_deltas(session, snapshot, inserts, rewritten):
-        rows = all_inserts(session, snapshot, less_deleted=own is not None)
+    if single_write_id is not None or not copy_deltas(session, snapshot, inserts, rewritten):
+        rows = all_inserts(session, snapshot, less_deleted=single_write_id is not None)
         write_buckets_of(session, snapshot.table, rows, inserts, rewritten)
-    if not merge_few_deletes(session, snapshot, deletes, but_of=own):
-        events = compaction_deletes(session, snapshot, but_of=own)
+    if not merge_few_deletes(session, snapshot, deletes, but_of=single_write_id):
+        events = compaction_deletes(session, snapshot, but_of=single_write_id)
         write_buckets_of(session, snapshot.table, events, deletes, rewritten, deletes=True)
 
 
@@ -156,8 +157,8 @@ def _write_plain(session: AcidSession, snapshot: TableSnapshot, staging: str, ba
     """Write the base of an insert-only table; return its path."""
     table = snapshot.table
     rows = read.rows(session, ScanRecord(snapshot=snapshot), as_stored=True)
-    few = bridge.input_bytes(rows) <= limits().one_task_bytes
-    merged = rows.coalesce(1) if few else rows.hint("rebalance")
+    is_small = bridge.input_bytes(rows) <= limits().one_task_bytes
+    merged = rows.coalesce(1) if is_small else rows.hint("rebalance")
     columns = [F.col(quote(f.name)) for f in data_schema(session.spark, table).fields]
     whole = replace(table, partition_columns=())
     with TemporaryDirectory(prefix="acidsql_") as local:

@@ -1,9 +1,9 @@
-"""Rows that a transaction of several statements inserted and deleted again.
+"""Removal of rows that a transaction of several statements inserted and then deleted.
 
-Hive's vectorised reader does not apply delete events to rows of the same write id once a compaction
-of only that write id is done (``VectorizedOrcAcidRowBatchReader``). So before such a transaction
-commits, the rows are taken out of the directories that it wrote, and the delete events with them.
-No other transaction has seen these directories.
+After a compaction of a single write id, Hive's vectorised reader does not apply delete events to
+rows of this write id (``VectorizedOrcAcidRowBatchReader``). So before the transaction commits,
+acidsql removes the rows and their delete events from the directories of the transaction. No other
+transaction has seen these directories.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ from acidsql.transactions.written import next_statement_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Directories that a transaction wrote to a table without partitions, or to one partition.
+    """Directories that a transaction wrote to one partition or to a table without partitions.
 
     Attributes:
-        writes: those of its statements that wrote there.
-        directories: its directories there.
+        partition: the partition.
+        writes: writes of its statements to this place.
+        directories: its directories in this place.
     """
 
     partition: Partition
@@ -64,7 +65,7 @@ class Place:
 
     @property
     def table(self) -> Table:
-        """Table."""
+        """Table of the place."""
         return self.writes[-1].table
 
     @property
@@ -78,16 +79,16 @@ class Place:
 
     @property
     def has_deletes(self) -> bool:
-        """Whether it deleted rows there."""
+        """Whether the transaction deleted rows in this place."""
         return any(d.kind is DirectoryKind.DELETE_DELTA for d in self.directories)
 
 
 def complete(transaction: ExplicitTransaction) -> None:
-    """Take the rows that a transaction deleted again out of its directories, before it commits.
+    """Remove rows that a transaction inserted and deleted from its directories, before it commits.
 
     Raises:
-        WriteConflictError: CONCURRENT_WRITE, a rebalance has given rows that it deleted new row
-            ids.
+        WriteConflictError: CONCURRENT_WRITE, a rebalance has given new row ids to rows that the
+            transaction deleted.
         FormatError: TOO_MANY_STATEMENTS, SYNC_FAILED.
     """
     places = [place for place in places_of(transaction.transaction.writes) if place.has_deletes]
@@ -95,15 +96,15 @@ def complete(transaction: ExplicitTransaction) -> None:
         check_not_rebalanced(transaction, places)
     files = transaction.session.files
     for number, place in enumerate(places):
-        # A store may remember a file that was there: no path is used twice.
+        # An object store may cache a deleted file, so no path is used twice.
         if _complete(transaction, place, f"complete_{number}"):
             for write in place.writes:
                 write.counts = with_files(files, write.counts, write.publication.placed)
 
 
 def places_of(writes: Sequence[TableWrite]) -> list[Place]:
-    """Return where statements wrote, table by table and partition by partition."""
-    found: dict[tuple[str, tuple[str, ...]], Place] = {}
+    """Return the places that statements wrote to, by table and partition."""
+    places: dict[tuple[str, tuple[str, ...]], Place] = {}
     for write in writes:
         for values, partition in write.places.touched.items():
             key = write.table.full_name, values
@@ -115,20 +116,20 @@ def places_of(writes: Sequence[TableWrite]) -> list[Place]:
             ]
             if not names:
                 continue
-            earlier = found.get(key, Place(partition=partition, writes=(), directories=()))
-            found[key] = replace(
+            earlier = places.get(key, Place(partition=partition, writes=(), directories=()))
+            places[key] = replace(
                 earlier,
                 writes=(*earlier.writes, write),
                 directories=(*earlier.directories, *filter(None, map(parse_directory, names))),
             )
-    return list(found.values())
+    return list(places.values())
 
 
 def check_not_rebalanced(transaction: ExplicitTransaction, places: Sequence[Place]) -> None:
-    """Check that rows which a transaction deleted have the row ids that it saw.
+    """Check that rows that a transaction deleted still have the row ids that it saw.
 
-    A rebalance gives new row ids. Its lock excludes writers meanwhile, but the snapshot of a
-    transaction of several statements may be older than its first lock.
+    A rebalance assigns new row ids. Its lock excludes concurrent writers, but the snapshot of a
+    transaction of several statements may be older than the transaction's first lock.
 
     Raises:
         WriteConflictError: CONCURRENT_WRITE.
@@ -157,25 +158,25 @@ def _name(table: Table, partition: Partition) -> str | None:
 
 
 def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) -> bool:
-    """Write the directories of a place again that have rows which were deleted, or their events.
+    """Rewrite the directories of a place that contain deleted rows, or their delete events.
 
     Returns:
-        Whether there are any.
+        Whether there were any of these directories.
     """
     session = transaction.session
     listings = Listings(session.files, transaction.txn_id)
-    own = {
+    delete_deltas = {
         d
         for d in place.directories
         if d.kind is DirectoryKind.DELETE_DELTA and _names_own_rows(session, listings, place, d)
     }
-    if not own:
+    if not delete_deltas:
         return False
-    statements = _statements_deleted_from(session, listings, place, own)
+    statements = _statements_deleted_from(session, listings, place, delete_deltas)
     replaced = [
         d
         for d in place.directories
-        if d in own
+        if d in delete_deltas
         or (
             d.kind is DirectoryKind.DELTA
             and (statements is None or (d.statement_id or 0) in statements)
@@ -191,7 +192,7 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
     names = [
         make(place.write_id, place.write_id, number) for make in (delta_name, delete_delta_name)
     ]
-    # The last statement's undo deletes what is put there.
+    # The undo of the last statement also deletes the new directories.
     publication = place.writes[-1].publication
     location = place.partition.location
     destination = publication.destination(session.files, location, staging, names)
@@ -199,7 +200,7 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
     with bridge.job_description(session.spark, job):
         _write(session, snapshot, place, staged, child(staging, "rewritten"))
     for path in staged:
-        # Spark leaves an empty directory where there is nothing to write.
+        # Spark leaves an empty directory if there is nothing to write.
         if any(map(parse_bucket_file, session.files.names(path))):
             session.files.put(child(path, VERSION_FILE), VERSION_CONTENT)
             publication.place(session.files, path, location)
@@ -218,9 +219,9 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
 def _names_own_rows(
     session: AcidSession, listings: Listings, place: Place, directory: AcidDirectory
 ) -> bool:
-    """Return whether delete events of a directory are of rows of the same write id.
+    """Return whether a directory has delete events for rows of the transaction's write id.
 
-    These are the last in a file, which is sorted by row ids.
+    These events are the last in a file, because a file is sorted by row ids.
     """
     listing = listings.get(place.path(directory))
     for file in delete_files(session, listing):
@@ -231,22 +232,22 @@ def _names_own_rows(
 
 
 def _statements_deleted_from(
-    session: AcidSession, listings: Listings, place: Place, own: set[AcidDirectory]
+    session: AcidSession, listings: Listings, place: Place, delete_deltas: set[AcidDirectory]
 ) -> frozenset[int] | None:
-    """Return the statement ids whose rows were deleted; None if the events are too many to look."""
+    """Return the ids of statements with deleted rows; None if there are too many events to read."""
     files: list[DeleteFile] = [
         file
-        for directory in own
+        for directory in delete_deltas
         for file in delete_files(session, listings.get(place.path(directory)))
     ]
     if sum(file.tail.rows for file in files) > limits().driver_events:
         return None
-    found: set[int] = set()
+    statement_ids: set[int] = set()
     for file in files:
         events = session.delete_events.events(file.path, file.version)
         mine = events.filter(pc.field("write_id") == place.write_id)
-        found.update(map(decode_statement, pc.unique(mine["bucket"]).to_pylist()))
-    return frozenset(found)
+        statement_ids.update(map(decode_statement, pc.unique(mine["bucket"]).to_pylist()))
+    return frozenset(statement_ids)
 
 
 def _snapshot_of(
@@ -255,7 +256,7 @@ def _snapshot_of(
     place: Place,
     directories: Sequence[AcidDirectory],
 ) -> TableSnapshot:
-    """Return a snapshot of nothing but some directories of the transaction."""
+    """Return a snapshot that contains only the given directories of the transaction."""
     listings.fetch(list(map(place.path, directories)))
     partition = PartitionSnapshot(
         values=place.partition.values,
@@ -279,7 +280,7 @@ def _write(
     staged: Sequence[str],
     rewritten: str,
 ) -> None:
-    """Write one insert delta and one delete delta in the place of those of a snapshot."""
+    """Write one insert delta and one delete delta that replace the deltas of a snapshot."""
     inserts, deletes = staged
     if not copy_undeleted(session, snapshot, inserts, rewritten):
         rows = all_inserts(session, snapshot, less_deleted=True)

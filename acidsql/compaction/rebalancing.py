@@ -1,7 +1,8 @@
-"""Rebalancing: the rows of a partition in another order and in files of about the same size.
+"""Rebalancing: writes the rows of a partition in another order, in files of about the same size.
 
-Rows get new row ids, all of the highest write id, so nothing may be deleted or updated meanwhile.
-(Hive 4: RebalanceQueryCompactor, which keeps the write ids, but not the order of a file by key.)
+All rows get new row ids with the highest write id, so no transaction may delete or update rows in
+the meantime. (Hive 4: RebalanceQueryCompactor, which keeps the write ids, but not the order of a
+file by key.)
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ def write_rebalanced(
     """Write the rows of the only partition of a snapshot into a base.
 
     Args:
-        compaction: its ``order_by`` sorts the rows, over all files, or is a Z-order; without it
-            they are spread.
-            ``buckets`` is the number of files; by default it stays.
-        base: directory to write; it is not created if there are no rows.
+        compaction: its ``order_by`` is a sort order over all files, or a Z-order; without it, rows
+            are distributed evenly. ``buckets`` is the number of files; by default it stays the
+            same.
+        base: directory to write; without rows it is not created.
         rewritten: see ``write_buckets_of``.
-        write_id: of all rows.
+        write_id: write id of all rows.
     """
     events = surviving_events(session, snapshot)
     files = compaction.buckets or _files(snapshot)
@@ -78,22 +79,22 @@ def _clustered(
     files: int,
 ) -> DataFrame:
     """Return rows in a Z-order, over all files."""
-    own = ordered_columns(session, snapshot.table, columns)
-    if len(own) == 1:
-        order = [F.col(quote(own[0]))]
+    names = ordered_columns(session, snapshot.table, columns)
+    if len(names) == 1:
+        order = [F.col(quote(names[0]))]
     else:
         total = sum(
             session.tails.tail(file.path, file.version).rows
             for file in data_files(snapshot, snapshot.partitions[0])
             if not file.has_deletes
         )
-        rows = z_value(rows, own, total, _Z_VALUE)
+        rows = z_value(rows, names, total, _Z_VALUE)
         order = [F.col(_Z_VALUE)]
     return rows.repartitionByRange(files, *order).sortWithinPartitions(*order)
 
 
 def _files(snapshot: TableSnapshot) -> int:
-    """Return the number of files with rows, as many as a base may have at most."""
+    """Return the number of files with rows, limited to the number that a base can have."""
     partition = snapshot.partitions[0]
     state = partition.state
     directories = [*([state.base] if state.base else []), *state.insert_deltas]

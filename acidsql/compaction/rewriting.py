@@ -1,4 +1,4 @@
-"""Rewriting by Spark: merged files, sorted by row id, one for each bucket."""
+"""Rewriting with Spark: one merged file per bucket, sorted by row id."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def write_buckets_of(
     *,
     deletes: bool = False,
 ) -> None:
-    """Write events into one sorted file for each bucket, with its name and metadata.
+    """Write events into one sorted file per bucket, with the name and metadata of a bucket file.
 
     Args:
         events: events of a compaction, from ``scan.plan``.
-        staged: directory to write; it is not created if there are no events.
+        staged: directory to write; without events it is not created.
         rewritten: directory for the write job.
     """
     row = file_schema(session.spark, table)
     schema = event_schema(row)
     columns = [F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields[:-1]]
-    own_row = [] if deletes else [F.col(f"{FIELD}{i}") for i in range(len(row.fields))]
+    row_columns = [] if deletes else [F.col(f"{FIELD}{i}") for i in range(len(row.fields))]
     bucket = F.expr(decode_bucket_sql("bucket")).alias(BUCKET_COLUMN)
-    placed = events.select(*columns, *own_row, bucket).repartition(BUCKET_COLUMN)
-    own = StructType(placed.schema.fields[len(columns) : -1])
+    placed = events.select(*columns, *row_columns, bucket).repartition(BUCKET_COLUMN)
+    row_type = StructType(placed.schema.fields[len(columns) : -1])
     written = write_buckets(
         placed,
         child(rewritten, staged.rpartition("/")[2]),
-        bucket_file_schema(table, row, own, zone=session.jvm_time_zone),
+        bucket_file_schema(table, row, row_type, zone=session.jvm_time_zone),
     )
     if not written:
         return

@@ -1,4 +1,4 @@
-"""Rounds of maintenance: the initiator looks, workers compact, and the cleaner cleans."""
+"""Rounds of maintenance: initiator, workers and cleaner, in this order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Maintenance:
 
     Attributes:
         requested: compactions and cleanups that the initiator has requested.
-        compacted: compactions that were done, or refused because there was nothing to merge.
-        failed: compactions that have failed; the queue has their errors.
-        cleaned: compactions and cleanups whose old directories were removed.
+        compacted: compactions that were completed, or refused because there was nothing to merge.
+        failed: compactions that have failed; the queue contains their errors.
+        cleaned: compactions and cleanups after which the old directories were removed.
 
     >>> acidsql.maintenance(spark).failed
     ()
@@ -41,17 +41,17 @@ def run_round(
     goes_on: Callable[[], bool] = lambda: True,
     done: Callable[[Compaction], object] = lambda _: None,
 ) -> Maintenance:
-    """Look at everything that was written to, do the compactions in the queue, and clean.
+    """Examine all tables with new writes, run the compactions in the queue, and clean.
 
-    On a Hive Metastore the part of its own initiator or cleaner is left to it, if it is on.
+    If the initiator or the cleaner of a Hive Metastore is on, acidsql leaves this part to it.
 
     Args:
         session: the session.
-        chosen: which compactions are done.
-        database: the only one that is looked at and cleaned; None for all. Compactions are done in
-            the order of the queue, whatever their database.
-        goes_on: returns whether to go on. It is called before each compaction.
-        done: is called with each compaction, as it is in the queue then.
+        chosen: limits for the compactions to run.
+        database: the only database to examine and clean; None for all. Compactions run in the order
+            of the queue for all databases.
+        goes_on: called before each compaction; returns whether to continue.
+        done: called after each compaction with its current queue entry.
     """
     requested: list[Compaction] = []
     if not session.metastore.initiates_compactions:

@@ -1,7 +1,7 @@
 """Stripes of a partition's files by bucket, in the order of their row ids.
 
-Rows keep their row ids, and files of later write ids follow those of earlier ones. So the stripes
-of all files, in the order of their row ids, are the file that a compaction has to make.
+Rows keep their row ids, and files with later write ids follow files with earlier write ids. So the
+stripes of all files, in the order of their row ids, form the file that a compaction must write.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Placed:
     """Stripe of a file, with the bounds of its row ids.
 
     Attributes:
-        least: row id that is not greater than that of the first row (from statistics).
+        least: lower bound of the row ids, from statistics.
         last: row id of the last row.
         left_out: positions of its deleted rows, ascending.
     """
@@ -62,7 +62,7 @@ class Placed:
 
     @property
     def rows(self) -> int:
-        """Number of its rows, deleted ones included."""
+        """Number of its rows, including deleted rows."""
         return self.copied.stripe.rows
 
 
@@ -75,8 +75,8 @@ def stripes_by_bucket(
     """Return the stripes of each bucket in the order of their row ids, all of the same types.
 
     Returns:
-        None if files lack statistics, are raw or encrypted, have rows that are not all visible, or
-            their order does not follow from statistics.
+        None if files have no statistics, are raw or encrypted, or have invisible rows, or if
+            statistics do not determine their order.
     """
     if any(needs_row_filter(d.directory, snapshot.write_ids) for d in directories):
         return None
@@ -109,7 +109,7 @@ def stripes_by_bucket(
 
 
 def placed_stripes(session: AcidSession, path: str, bucket_id: int) -> list[Placed] | None:
-    """Return the stripes of a file with their bounds; None if statistics do not have them."""
+    """Return the stripes of a file with their bounds; None if statistics lack the bounds."""
     if not session.files.size(path):
         return []
     file = parsed(session.files, path, stripe_file)
@@ -125,7 +125,7 @@ def placed_stripes(session: AcidSession, path: str, bucket_id: int) -> list[Plac
         return None
     lasts = _last_keys(session, path, file)
     columns = [tail.stripe_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
-    found = []
+    stripes = []
     for copied, last, *bounds in zip(stripes_of(file), lasts, *columns, strict=True):
         known = [b for b in bounds if b is not None]
         if len(known) < len(columns):
@@ -133,12 +133,12 @@ def placed_stripes(session: AcidSession, path: str, bucket_id: int) -> list[Plac
         if not all(b.minimum <= part <= b.maximum for b, part in zip(known, last, strict=True)):
             return None
         least = RowId(*(b.minimum for b in known))
-        found.append(Placed(path=path, copied=copied, least=least, last=last))
-    return found
+        stripes.append(Placed(path=path, copied=copied, least=least, last=last))
+    return stripes
 
 
 def _last_keys(session: AcidSession, path: str, file: StripeFile) -> list[RowId]:
-    """Return the last row id of each stripe, from the key index if it is complete."""
+    """Return the last row id of each stripe, from the key index if it is complete, or the rows."""
     noted = file.tail.metadata.get(KEY_INDEX)
     try:
         keys = () if noted is None else parse_key_index(noted)
@@ -150,7 +150,7 @@ def _last_keys(session: AcidSession, path: str, file: StripeFile) -> list[RowId]
 
 
 def less_deleted(session: AcidSession, snapshot: TableSnapshot, buckets: Buckets) -> Buckets | None:
-    """Add to stripes the positions of their deleted rows.
+    """Return stripes with the positions of their deleted rows.
 
     Returns:
         None if there are too many delete events.
@@ -162,19 +162,21 @@ def less_deleted(session: AcidSession, snapshot: TableSnapshot, buckets: Buckets
         return buckets
     keys = valid_keys(session, snapshot, deletes).select(RowId._fields)
     properties = {p: decode_bucket(p) for p in pc.unique(keys["bucket"]).to_pylist()}
-    found = {}
+    remaining = {}
     for bucket_id, stripes in buckets.items():
-        own = [p for p, bucket in properties.items() if bucket == bucket_id]
-        chosen = keys.filter(pc.is_in(keys["bucket"], pa.array(own, keys["bucket"].type)))
+        bucket_properties = [p for p, bucket in properties.items() if bucket == bucket_id]
+        chosen = keys.filter(
+            pc.is_in(keys["bucket"], pa.array(bucket_properties, keys["bucket"].type))
+        )
         ordered = chosen.sort_by([(name, "ascending") for name in RowId._fields]).combine_chunks()
         files = [list(some) for _, some in groupby(stripes, lambda placed: placed.path)]
         less = in_parallel(partial(_less, session, ordered), files)
-        found[bucket_id] = [placed for some in less for placed in some]
-    return found
+        remaining[bucket_id] = [placed for some in less for placed in some]
+    return remaining
 
 
 def _less(session: AcidSession, deleted: pa.Table, stripes: Sequence[Placed]) -> list[Placed]:
-    """Add to the stripes of one file the positions of rows with deleted keys, which are sorted."""
+    """Return the stripes of a file with the positions of deleted rows; ``deleted`` is sorted."""
     columns = deleted.columns
 
     def key(i: int) -> RowId:
@@ -192,9 +194,9 @@ def _less(session: AcidSession, deleted: pa.Table, stripes: Sequence[Placed]) ->
 
 
 def _positions(keys: pa.RecordBatch, deleted: pa.Table) -> list[int]:
-    """Return the positions of the rows that have a deleted key."""
+    """Return the positions of the rows with a deleted key."""
     rows = pa.table(keys.columns, names=RowId._fields)
     likely = pc.is_in(rows["row_id"], deleted["row_id"])
     numbered = rows.filter(likely).append_column(_POSITION, pc.indices_nonzero(likely))
-    found = numbered.join(deleted, keys=list(RowId._fields), join_type="left semi")
-    return sorted(found[_POSITION].to_pylist())
+    matches = numbered.join(deleted, keys=list(RowId._fields), join_type="left semi")
+    return sorted(matches[_POSITION].to_pylist())

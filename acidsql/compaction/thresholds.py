@@ -1,6 +1,6 @@
-"""Rules by which the initiator decides what a partition needs.
+"""Rules that the initiator uses to decide whether a partition needs a compaction.
 
-They are those of Hive's initiator (InitiatorBase). They look only at names and sizes.
+They are the rules of Hive's initiator (InitiatorBase), and only consider names and sizes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class PartitionSizes:
     """Sizes of a partition, or of a table without partitions.
 
     Attributes:
-        base_bytes: size of the base or of the original files; 0 if there is none.
+        base_bytes: size of the base or of the original files; 0 without either.
         delta_bytes: size of the deltas and delete deltas that a compaction may merge.
         insert_deltas: number of these deltas.
         delete_deltas: number of these delete deltas.
         obsolete: number of directories that the newest snapshot does not need.
-        obsolete_bases: how many of them are bases.
+        obsolete_bases: number of bases among the obsolete directories.
         aborted: number of directories that aborted transactions have left.
     """
 
@@ -43,7 +43,7 @@ class PartitionSizes:
 
     @property
     def bytes(self) -> int:
-        """Size of all that a major compaction reads."""
+        """Size of the files that a major compaction reads."""
         return self.base_bytes + self.delta_bytes
 
 
@@ -52,7 +52,7 @@ def wanted(
 ) -> CompactionType | None:
     """Return the compaction that a partition needs; None if it needs none.
 
-    An insert-only table has major compactions only.
+    An insert-only table only has major compactions.
 
     >>> many = PartitionSizes(base_bytes=1000, delta_bytes=50, insert_deltas=11)
     >>> wanted(many, Thresholds()).value
@@ -74,10 +74,9 @@ def wanted(
 
 
 def next_look(sizes: PartitionSizes, thresholds: Thresholds) -> int:
-    """Return the number of writes after which a partition that needs nothing now may need a
-    compaction for its number of deltas.
+    """Return the number of writes after which the deltas of a partition may need a compaction.
 
-    A write makes a delta, and one that updates a delete delta as well.
+    A write creates a delta. An update also creates a delete delta.
 
     >>> next_look(PartitionSizes(insert_deltas=2, delete_deltas=1), Thresholds())
     4
@@ -86,8 +85,7 @@ def next_look(sizes: PartitionSizes, thresholds: Thresholds) -> int:
 
 
 def is_backing_off(history: Iterable[Compaction], thresholds: Thresholds, now: float) -> bool:
-    """Return whether the last compactions of a partition have failed, and the time to try again has
-    not come.
+    """Return whether a partition's last compactions failed, and a retry is not yet due.
 
     Args:
         history: entries of the partition, newest first.
@@ -103,14 +101,15 @@ def is_backing_off(history: Iterable[Compaction], thresholds: Thresholds, now: f
 
 
 def is_waiting(history: Iterable[Compaction]) -> bool:
-    """Return whether a compaction of a partition is requested or at work."""
+    """Return whether a compaction of a partition is requested or running."""
     return any(c.state in (CompactionState.INITIATED, CompactionState.WORKING) for c in history)
 
 
 def may_compact(*properties: Mapping[str, str]) -> bool:
-    """Return whether the initiator may compact a table, by its properties and its database's.
+    """Return whether the properties of a table and its database allow the initiator to compact.
 
-    The name of the property is in any case, as in Hive. The first of them that has it decides.
+    As in Hive, the case of the property's name does not matter. The first mapping with the property
+    decides.
     """
     for each in properties:
         for name, value in each.items():

@@ -1,9 +1,9 @@
 """Worker: takes a compaction from the queue and merges the directories of a partition.
 
-The result is one pair of deltas (minor) or one base (major, rebalance). Rows keep their row ids,
-except in a rebalance, so a compaction conflicts with no transaction. No write id is allocated. The
-new directories become visible when the worker's transaction commits, because their names have its
-id (``_v``).
+The result is one pair of deltas (minor) or one base (major, rebalance). Except in a rebalance, rows
+keep their row ids, so a compaction does not conflict with other transactions. The worker allocates
+no write id. The names of the new directories contain the id of the worker's transaction (``_v``),
+so they become visible when this transaction commits.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ def worker_name(session: AcidSession) -> str:
 
 
 def run_next(session: AcidSession) -> int | None:
-    """Do the oldest compaction that is not reserved for a worker, such as one that Hive requested.
+    """Run the oldest compaction that is not reserved for a worker, such as a request of Hive.
 
     Returns:
-        Its id; None if there is none.
+        The id of the compaction; None if the queue has none.
     """
     with DeferredSignals():
         taken = session.metastore.next_compaction(worker_name(session))
@@ -91,10 +91,10 @@ def run_next(session: AcidSession) -> int | None:
 
 
 def try_next(session: AcidSession, chosen: WorkerLimits = NO_LIMITS) -> Compaction | None:
-    """Do the oldest compaction that a worker may take; one that fails is logged.
+    """Run the oldest compaction that a worker may take, and log a failure.
 
     Returns:
-        Its entry as it was taken; None if there is none.
+        Its queue entry at the time when it was taken; None if the queue has none.
     """
     with DeferredSignals():
         taken = session.metastore.next_compaction(worker_name(session), None, chosen)
@@ -112,7 +112,7 @@ def try_next(session: AcidSession, chosen: WorkerLimits = NO_LIMITS) -> Compacti
 
 
 def compact(session: AcidSession, compaction: Compaction) -> None:
-    """Do a compaction taken from the queue; an error is recorded there and raised."""
+    """Run a compaction that was taken from the queue. Record an error there, and raise it."""
     metastore = session.metastore
     opened = None
     try:
@@ -125,20 +125,18 @@ def compact(session: AcidSession, compaction: Compaction) -> None:
         with transaction(session, TxnType.COMPACTION, aborts_in_doubt=True) as opened:
             _work(opened, compaction, table)
         if metastore.cleans_compactions:
-            # Its cleaner does not know what acidsql's writers leave.
+            # The server's cleaner does not remove what acidsql's dead writers leave.
             try_remove_leftovers(session, table.database, table.name)
     except BaseException as error:
-        # The abort, which comes first, also ends an entry that waits for the cleaner already: such
-        # a one cannot fail by itself.
+        # The abort comes first. It also ends an entry that already waits for the cleaner: this
+        # entry can only fail together with its transaction.
         if opened is None or opened.status in (Status.ABORTED, Status.ROLLED_BACK):
             _record_failure(session, compaction, error)
         raise
 
 
 def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) -> str | None:
-    """Return the reason why acidsql cannot do an entry of a queue that it shares with Hive, or
-    None.
-    """
+    """Return why acidsql cannot run an entry of a queue that it shares with Hive, or None."""
     if table is None:
         return _NO_TABLE
     if compaction.type not in _OURS:
@@ -205,7 +203,7 @@ def _work(opened: Transaction, compaction: Compaction, table: Table) -> None:
 
 
 def _is_replaced(metastore: Metastore, table: Table) -> bool:
-    """Return whether a table has another directory and other columns since it was looked up."""
+    """Return whether a table was replaced (directory and columns) since it was looked up."""
     if not metastore.capabilities.replaces_tables:
         return False
     return metastore.table(table.database, table.name).replaced_by != table.replaced_by
@@ -214,13 +212,13 @@ def _is_replaced(metastore: Metastore, table: Table) -> bool:
 def _recorded(
     table: Table, compaction: Compaction, state: AcidState, counts: WriteCounts
 ) -> RecordCompaction:
-    """Return what the history of the table keeps of a compaction."""
+    """Return the history entry of a compaction."""
     merged = [d for d in state.directories if d.max_write_id > 0]
     return RecordCompaction(
         table=table,
         partition=compaction.partition,
         type=compaction.type,
-        # A base has the rows of all write ids up to its own.
+        # A base contains the rows of all write ids up to the id in its name.
         first_write_id=min((1 if d is state.base else d.min_write_id for d in merged), default=0),
         write_id=max((d.max_write_id for d in merged), default=0),
         counts=counts,
@@ -228,9 +226,9 @@ def _recorded(
 
 
 def _sees_all(session: AcidSession, snapshot: TableSnapshot) -> bool:
-    """Return whether a compactor's snapshot has all that was written.
+    """Return whether a compactor's snapshot contains all writes.
 
-    Later delete events would name the old row ids of rows that a rebalance gives new ones.
+    A rebalance assigns new row ids. Delete events that commit later would name the old row ids.
     """
     table = snapshot.table
     seen = session.metastore.valid_write_ids(table.database, table.name, snapshot.txns)
@@ -238,7 +236,7 @@ def _sees_all(session: AcidSession, snapshot: TableSnapshot) -> bool:
 
 
 def _check_goes_on(session: AcidSession) -> None:
-    """Check that the session has not begun to end.
+    """Check that the session is not ending.
 
     Raises:
         TransactionStateError: COMPACTION_INTERRUPTED.
@@ -251,7 +249,7 @@ def _check_goes_on(session: AcidSession) -> None:
 
 
 def _record_failure(session: AcidSession, compaction: Compaction, error: BaseException) -> None:
-    """Record an error; a compaction that was interrupted goes back to the queue."""
+    """Record an error, or give an interrupted compaction back to the queue."""
     metastore = session.metastore
     try:
         if session.is_ending or isinstance(error, KeyboardInterrupt):
@@ -263,15 +261,15 @@ def _record_failure(session: AcidSession, compaction: Compaction, error: BaseExc
 
 
 def partition_of(session: AcidSession, table: Table, name: str | None) -> Partition | None:
-    """Find the partition that a queue entry names, None if there is none.
+    """Find the partition that a queue entry names; return None if it does not exist.
 
-    An entry without a name is of a table without partitions, which is returned as one.
+    An entry without a name means a table without partitions, which is returned as a partition.
     """
     if name is None:
         return Partition(values=(), location=table.location)
     values = tuple(value for _, value in parse_partition_name(name))
-    found = session.metastore.partitions(table.database, table.name, [values])
-    return next(iter(found), None)
+    partitions = session.metastore.partitions(table.database, table.name, [values])
+    return next(iter(partitions), None)
 
 
 def _snapshot(
@@ -279,8 +277,9 @@ def _snapshot(
 ) -> TableSnapshot:
     """Take the snapshot that a compactor merges: everything below the lowest open write id.
 
-    As Hive's compactor it leaves out transactions that opened after its own: a reader of Hive sees
-    its result as soon as it sees the compactor's transaction, and must see all that is merged.
+    Like Hive's compactor, it excludes transactions that opened after the compactor's transaction. A
+    reader of Hive that sees the compactor's transaction sees the result of the compaction, and must
+    also see every transaction in this result.
     """
     metastore = session.metastore
     place = partition_of(session, table, compaction.partition)
@@ -311,7 +310,7 @@ def _snapshot(
 
 
 def is_enough(state: AcidState, compaction_type: CompactionType) -> bool:
-    """Return whether there is enough to merge (Hive: AcidCompactionService.isEnoughToCompact)."""
+    """Return whether a merge is worthwhile (Hive: AcidCompactionService.isEnoughToCompact)."""
     deltas = len(state.deltas)
     if compaction_type is CompactionType.REBALANCE:
         return bool(state.directories or state.originals)

@@ -1,4 +1,4 @@
-"""Order of a DataFrame along a curve: which columns can have one, and the place of each row."""
+"""Order of a DataFrame along a Hilbert curve: supported columns, and the place of each row."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ from acidsql.syntax.lexer import quote
 
 # Rows of the sample: forty for each of 1,024 ranges.
 _SAMPLE = 40_000
-# Bytes of a text that are compared.
+# Number of bytes of a text that the order considers.
 _PREFIX = 32
 _TEXTS = (StringType, CharType, VarcharType, BinaryType)
 
 
 def can_be_ordered(kind: DataType) -> bool:
-    """Return whether a column of a type can be one of a Z-order."""
+    """Return whether a Z-order can contain a column of this type."""
     return _key_text(kind) is not None
 
 
 def ordered_columns(session: AcidSession, table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of a Z-order as the table spells them.
+    """Return the columns of a Z-order with the spelling of the table.
 
     Raises:
-        AcidAnalysisError: INVALID_SORT_ORDER, one is no column of the table's files, or of a type
-            that has no order; there are more than five.
+        AcidAnalysisError: INVALID_SORT_ORDER, a name is not a column in the table's files, a type
+            has no order, or there are more than five columns.
     """
     known = {folded(f.name): f for f in data_schema(session.spark, table).fields}
     for name in names:
@@ -63,23 +63,23 @@ def ordered_columns(session: AcidSession, table: Table, names: Sequence[str]) ->
                 "INVALID_SORT_ORDER",
                 f"ZORDER BY: {name} {reason}: name columns of numbers, texts, dates or timestamps",
             )
-    found = tuple(dict.fromkeys(known[folded(name)].name for name in names))
-    if len(found) > MOST_COLUMNS:
+    columns = tuple(dict.fromkeys(known[folded(name)].name for name in names))
+    if len(columns) > MOST_COLUMNS:
         raise AcidAnalysisError(
             "INVALID_SORT_ORDER",
-            f"ZORDER BY has {len(found)} columns: name {MOST_COLUMNS} at most; with more of them "
+            f"ZORDER BY has {len(columns)} columns: name {MOST_COLUMNS} at most; with more of them "
             "rows are close in none",
         )
-    return found
+    return columns
 
 
 def z_value(rows: DataFrame, names: Sequence[str], total: int, value: str) -> DataFrame:
-    """Add the place on a Hilbert curve through the range ids of some columns to rows.
+    """Add a column with the place of each row on a Hilbert curve through range ids of columns.
 
     Args:
-        rows: the rows, which are read once more for a sample of these columns.
-        names: of the columns; their types can be ordered.
-        total: number of the rows, or a number close to it.
+        rows: the rows; they are also read for a sample of the columns.
+        names: names of the columns; a Z-order supports their types.
+        total: exact or approximate number of rows.
         value: name of the new column, a BIGINT.
     """
     spark, kinds = rows.sparkSession, {field.name: field.dataType for field in rows.schema.fields}
@@ -94,8 +94,9 @@ def z_value(rows: DataFrame, names: Sequence[str], total: int, value: str) -> Da
 
 
 def _key_text(kind: DataType) -> str | None:
-    """Return SQL text of a value as a BIGINT, a DOUBLE or hexadecimal digits, in the same order;
-    None if the type has no order.
+    """Return SQL that converts a value to a BIGINT, a DOUBLE or hexadecimal digits.
+
+    The conversion keeps the order of values. Return None if the type has no order.
     """
     if isinstance(kind, IntegralType | BooleanType):
         return "CAST({} AS BIGINT)" if isinstance(kind, IntegralType) else "CAST(INT({}) AS BIGINT)"
@@ -111,11 +112,11 @@ def _key_text(kind: DataType) -> str | None:
 
 
 def _samples(keys: DataFrame, total: int) -> list[list[Any]]:
-    """Return some values of each column, without NULL and NaN."""
+    """Return a sample of the values of each column, without NULL and NaN."""
     chosen = keys if total <= _SAMPLE else keys.sample(fraction=_SAMPLE / total, seed=0)
     samples: list[list[Any]] = [[] for _ in keys.columns]
     for row in chosen.collect():
-        for sample, found in zip(samples, row, strict=True):
-            if found is not None and found == found:  # noqa: PLR0124 - NaN is not
-                sample.append(found)
+        for sample, cell in zip(samples, row, strict=True):
+            if cell is not None and cell == cell:  # noqa: PLR0124 - NaN is not
+                sample.append(cell)
     return samples

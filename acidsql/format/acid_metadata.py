@@ -27,8 +27,8 @@ def key_index(last_keys: Iterable[tuple[int, int, int]]) -> bytes:
     """Return the key index of a file.
 
     Args:
-        last_keys: for each stripe in order, the (original write id, bucket property, row id) of
-            its last row; a file without stripes has none.
+        last_keys: the (original write id, bucket property, row id) of the last row of each stripe,
+            in order; empty for a file without stripes.
 
     >>> key_index([(2, 536870912, 4999), (2, 536870912, 9999)])
     b'2,536870912,4999;2,536870912,9999;'
@@ -81,8 +81,9 @@ def parse_stats(value: bytes) -> AcidStats:
 def footer_items(
     last_keys: Iterable[tuple[int, int, int]], inserts: int, deletes: int
 ) -> dict[str, bytes]:
-    """Return all three items of a file, by key; the arguments are those of :func:`key_index` and
-    :func:`stats`.
+    """Return the three metadata items of a file by key.
+
+    See :func:`key_index` and :func:`stats` for the arguments.
     """
     return {
         KEY_INDEX: key_index(last_keys),

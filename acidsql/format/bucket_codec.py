@@ -1,7 +1,7 @@
 """Bucket property: the codec version, bucket id and statement id in one signed 32-bit integer.
 
-It is the column ``bucket`` of ACID files. Hive: ``BucketCodec``. V0 (Hive 2) is the bare bucket id;
-V1 has, from the highest bit, 3 bits of version, 1 reserved, 12 of bucket id, 4 reserved, 12 of
+ACID files store it in the column ``bucket``. Hive: ``BucketCodec``. V0 (Hive 2) is only the bucket
+id. V1 has, from the highest bit, 3 bits of version, 1 reserved, 12 of bucket id, 4 reserved, 12 of
 statement id.
 """
 
@@ -46,13 +46,13 @@ def decode_bucket(value: int) -> int:
     """Return the bucket (writer) id of a bucket property of version 0 or 1.
 
     Raises:
-        FormatError: the version is another one (INVALID_BUCKET_PROPERTY).
+        FormatError: the version is neither 0 nor 1 (INVALID_BUCKET_PROPERTY).
     """
     return value >> BUCKET_SHIFT & _MASK if _version(value) == 1 else value
 
 
 def decode_statement(value: int) -> int:
-    """Return the statement id of a bucket property; it is 0 for version 0, which has none.
+    """Return the statement id of a bucket property, 0 for version 0, which contains none.
 
     Raises:
         FormatError: the version is neither 0 nor 1 (INVALID_BUCKET_PROPERTY).
@@ -79,7 +79,7 @@ def decode_bucket_sql(column: str) -> str:
     """
     version = f"shiftrightunsigned({column}, {VERSION_SHIFT})"
     bucket = f"shiftrightunsigned({column}, {BUCKET_SHIFT}) & {_MASK}"
-    # An unknown version must fail: with NULL or a guess a delete event would go to a wrong file.
+    # An unknown version must fail. NULL or a guess would put a delete event into a wrong file.
     failure = f"raise_error(concat('INVALID_BUCKET_PROPERTY: ', {column}))"
     return (
         f"(CASE WHEN {version} = 1 THEN {bucket} WHEN {version} = 0 THEN {column} "

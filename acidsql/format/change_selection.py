@@ -1,8 +1,8 @@
 """Selection of the directories that contain the changes between two valid lists of a table.
 
-A base of a compaction has merged changes. So bases that have some of the changes are left out, and
-the deltas that they have made obsolete are read. What INSERT OVERWRITE or TRUNCATE writes is a base
-as well, and such a base replaces the rows of all lower write ids.
+The base of a compaction has merged changes. Bases that contain some of the changes are therefore
+left out, and the deltas that they have made obsolete are read instead. INSERT OVERWRITE and
+TRUNCATE also write a base, and this base replaces the rows of all lower write ids.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Segment:
 
     Attributes:
         state: the directories.
-        replaced_by: write id of the base that replaced the rows; None for those that are there.
+        replaced_by: write id of the base that replaced the rows; None for the current rows.
     """
 
     state: AcidState
@@ -29,7 +29,7 @@ class Segment:
 
 
 def complete_up_to(write_ids: ValidWriteIdList) -> int:
-    """Return the highest write id up to which a list shows all that was ever committed."""
+    """Return the highest write id up to which a list has no open write ids."""
     lowest = write_ids.min_open
     return write_ids.high_water_mark if lowest is None else lowest - 1
 
@@ -44,9 +44,9 @@ def compactions_between(
     """Return the bases of compactions that have merged changes between two lists.
 
     Args:
-        names: in the directory.
+        names: names in the directory.
         seen: the older list.
-        now: the newer one.
+        now: the newer list.
         txns: transactions that are visible.
         formats: see ``selection.select``.
     """
@@ -70,9 +70,9 @@ def change_segments(
     """Select the directories with the changes between two lists, the newest segment last.
 
     Args:
-        names: in the directory of a table or partition.
+        names: names in the directory of a table or partition.
         seen: the older list.
-        now: the newer one, which shows all that the older one shows.
+        now: the newer list, which shows all write ids that the older list shows.
         txns: transactions that are visible.
         formats: see ``selection.select``.
 
@@ -83,7 +83,7 @@ def change_segments(
     least = complete_up_to(seen)
     parsed = {name: parse_directory(name) for name in names}
     kept = [name for name, d in parsed.items() if d is None or not _is_merged(d, least, formats)]
-    # Nothing replaces original files, which a base of their own may have merged.
+    # A base with write id 0 or less may have merged the original files; it does not replace them.
     shown = replace(seen, high_water_mark=max(seen.high_water_mark, 0))
     before = select(kept, shown, txns, formats).base
     floor = 0 if before is None else before.max_write_id

@@ -1,4 +1,4 @@
-"""Write ids that became visible between two valid lists of a table: those of a change feed."""
+"""Write ids that became visible between two valid lists of a table, for a change feed."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 from acidsql.format.valid_lists import RangeValidity, ValidWriteIdList
 
-# Sees nothing, not even the rows of original files, whose write id is 0.
+# High-water mark that shows no rows, not even those of original files, which have write id 0.
 NOTHING = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedWriteIds(ValidWriteIdList):
-    """Write ids that one list shows and an older one does not; they are the valid ones here.
+    """Write ids that one list shows and an older list does not; only these are valid here.
 
-    There may be many below the high-water mark of the older list, and few of them have changed. So
-    those are listed that count, and above that mark those that do not.
+    There may be many write ids up to the high-water mark of the older list, but few of them have
+    become visible. Up to this mark, the visible write ids are listed; above it, the hidden ones.
 
     Attributes:
-        above: high-water mark of the older list; from here on, all that the newer list shows
-            counts.
-        earlier: write ids up to that mark that the newer list shows and the older one does not.
+        above: high-water mark of the older list; all higher write ids that the newer list shows
+            are valid.
+        earlier: valid write ids up to that mark.
     """
 
     above: int
@@ -28,7 +28,7 @@ class ChangedWriteIds(ValidWriteIdList):
 
     @classmethod
     def between(cls, seen: ValidWriteIdList, now: ValidWriteIdList) -> ChangedWriteIds:
-        """Return the write ids that ``now`` shows and ``seen`` does not."""
+        """Return the write ids that ``now`` shows and ``seen`` does not show."""
         hidden = seen.open | seen.aborted
         return cls(
             table=now.table,
@@ -51,9 +51,7 @@ class ChangedWriteIds(ValidWriteIdList):
         return min(self.earlier, default=self.above + 1)
 
     def range_validity(self, minimum: int, maximum: int) -> RangeValidity:
-        """Return how many of the write ids from ``minimum`` up to ``maximum`` have become
-        visible.
-        """
+        """Return how many write ids from ``minimum`` to ``maximum`` have become visible."""
         low, high = max(minimum, self.above + 1), min(maximum, self.high_water_mark)
         hidden = sum(low <= w <= high for w in self.open | self.aborted)
         later = max(high - low + 1, 0) - hidden
@@ -71,12 +69,12 @@ class ChangedWriteIds(ValidWriteIdList):
 
 
 def nothing(table: str) -> ValidWriteIdList:
-    """Return the list that sees nothing of a table, not even its original files."""
+    """Return the list that shows no rows of a table, not even its original files."""
     return ValidWriteIdList(table=table, high_water_mark=NOTHING)
 
 
 def without(write_ids: ValidWriteIdList, write_id: int) -> ValidWriteIdList:
-    """Return a list that shows one write id less."""
+    """Return a list that does not show one of the write ids."""
     return ValidWriteIdList(
         table=write_ids.table,
         high_water_mark=write_ids.high_water_mark,
@@ -86,7 +84,7 @@ def without(write_ids: ValidWriteIdList, write_id: int) -> ValidWriteIdList:
 
 
 def shows_all_of(now: ValidWriteIdList, seen: ValidWriteIdList) -> bool:
-    """Return whether a list shows all that another one shows.
+    """Return whether the list ``now`` shows all write ids that ``seen`` shows.
 
     >>> seen = ValidWriteIdList(table="t", high_water_mark=3, open=frozenset({2}))
     >>> shows_all_of(ValidWriteIdList(table="t", high_water_mark=4), seen)
@@ -103,7 +101,7 @@ def shows_all_of(now: ValidWriteIdList, seen: ValidWriteIdList) -> bool:
 
 def highest_valid(write_ids: ValidWriteIdList) -> int:
     """Return the highest write id that a list shows; 0 if it shows none."""
-    found = write_ids.high_water_mark
-    while found > 0 and not write_ids.is_valid(found):
-        found -= 1
-    return max(found, 0)
+    write_id = write_ids.high_water_mark
+    while write_id > 0 and not write_ids.is_valid(write_id):
+        write_id -= 1
+    return max(write_id, 0)

@@ -1,6 +1,6 @@
 """Checkpoints of a change feed: the table, and the valid write ids whose changes were read.
 
-One number is not enough: write id 7 may commit before 6, and the changes of 6 would be lost.
+One number does not suffice: write id 7 can commit before 6, and the changes of 6 would be lost.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Checkpoint:
     """Checkpoint of a change feed.
 
     Attributes:
-        write_ids: whose changes were read.
-        table_id: identifies the table, so that one created in its place is another table.
+        write_ids: write ids whose changes were read.
+        table_id: identifies the table, so that a table created in its place is a different table.
     """
 
     write_ids: ValidWriteIdList
@@ -35,8 +35,9 @@ class Checkpoint:
         return f"{self.write_ids.to_string()}{_OF}{self.table_id}"
 
     def is_same_place(self, other: Checkpoint) -> bool:
-        """Return whether nothing was committed from one checkpoint to another one; the name of the
-        table does not count, which a rename changes.
+        """Return whether there was no commit between two checkpoints.
+
+        The name of the table does not count, because a rename changes it.
         """
         renamed = replace(self.write_ids, table=other.write_ids.table)
         return (renamed, self.table_id) == (other.write_ids, other.table_id)
@@ -46,7 +47,7 @@ class Checkpoint:
         """Parse the text of a checkpoint.
 
         Raises:
-            AcidAnalysisError: INVALID_CHECKPOINT, it is none.
+            AcidAnalysisError: INVALID_CHECKPOINT, the text is not a checkpoint.
         """
         ids, _, table_id = text.rpartition(_OF)
         try:

@@ -1,4 +1,4 @@
-"""Times in properties and settings: ``12h`` as in Hive, ``interval 7 days`` as in Delta Lake."""
+"""Durations in properties and settings: ``12h`` (Hive), ``interval 7 days`` (Delta Lake)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _UNITS = {
 
 
 def seconds(text: str) -> float:
-    """Return a time in seconds; a number without a unit is one already.
+    """Return a duration in seconds; a number without a unit is in seconds.
 
     Raises:
-        ValueError: it is no time.
+        ValueError: the text is not a duration.
 
     >>> seconds("12h"), seconds("interval 7 days"), seconds("90")
     (43200.0, 604800.0, 90.0)

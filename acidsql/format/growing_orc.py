@@ -1,8 +1,8 @@
-"""Tails of an ORC file that grows: stripes are appended to it, and after some of them a new tail.
+"""Tails of a growing ORC file: stripes are appended to it, and after some stripes a new tail.
 
-Each tail makes the file complete for readers that take its end for the end of the file. The tails
-before it, and stripes that no tail names, are dead bytes between the stripes. Hive's streaming
-writer does the same (``WriterImpl.writeIntermediateFooter``).
+Each tail completes the file for readers that treat the end of the tail as the end of the file.
+Earlier tails, and stripes that no tail names, are dead bytes between the stripes. Hive's streaming
+writer works in the same way (``WriterImpl.writeIntermediateFooter``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _STRIPE_STATISTICS = 1
 
 
 class GrowingTail:
-    """Stripes of a growing file that its next tail has to name.
+    """Stripes of a growing file that its next tail must name.
 
-    What the tail says of earlier stripes is kept as bytes, so that another tail costs no more than
-    copying them.
+    The tail's entries for earlier stripes are kept as bytes, so that another tail only needs to
+    copy them.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class GrowingTail:
             self._first = copied.file
             self._footer = copied.file.footer
             if not any(field.number == _CALENDAR for field in read_fields(self._footer)):
-                # Arrow's writer does not say so, and Java's reader would take the other calendar.
+                # Arrow's writer omits the calendar. Java's reader would assume the hybrid one.
                 self._footer += write_integer(_CALENDAR, _PROLEPTIC)
         stripe = copied.stripe
         lengths = (stripe.index_length, stripe.data_length, stripe.footer_length, stripe.rows)
@@ -57,14 +57,14 @@ class GrowingTail:
         statistics = write_octets(
             _STRIPE_STATISTICS, copied.file.tail.stripe_statistics[copied.number]
         )
-        # Chunks are compressed one by one, so those of earlier stripes stay as they are.
+        # Chunks are stored independently, so the chunks of earlier stripes do not change.
         self._stripe_statistics += _stored(copied.file, statistics)
         columns = copied.column_statistics
         self._columns = merge_columns([self._columns, columns]) if self._columns else columns
         self.rows += stripe.rows
 
     def build(self, content_end: int, items: Mapping[str, bytes]) -> bytes:
-        """Build the tail that follows the stripes. There is at least one stripe.
+        """Build the tail that follows the stripes; there must be at least one stripe.
 
         Args:
             content_end: position of the tail in the file.

@@ -1,4 +1,4 @@
-"""Health of a table or partition: what its directories hold, and what to do about it.
+"""Health of a table or partition: the state of its directories, and advice on maintenance.
 
 The advice uses only names, sizes and row counts, with the thresholds of Hive's compactor.
 """
@@ -14,9 +14,9 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.showing import changed_fields, html_table, short
 from acidsql.format.thresholds import Thresholds, of_table
 
-# A compaction does nothing about fewer small files: each INSERT leaves one.
+# There is no advice on fewer small files, because each INSERT leaves one.
 _SMALL_FILES = 10
-# Deleted rows are read and dropped by every query.
+# Share of deleted rows from which on a compaction is advised: every query reads and drops them.
 _DELETED_SHARE = 0.1
 _LONG_SECONDS = 3600.0
 
@@ -45,29 +45,29 @@ class Health:
 
     Attributes:
         partition: name of the partition (``p=1/q=2``), or None.
-        base: name of the base; None if there is none.
-        base_bytes: size of its files.
+        base: name of the base; None if there is no base.
+        base_bytes: size of the base's files.
         deltas: number of directories with rows after the base.
         delete_deltas: number of directories with delete events.
-        delta_bytes: size of the files of both.
+        delta_bytes: size of the files in ``deltas`` and ``delete_deltas``.
         originals: number of files without row ids from before the table was transactional.
-        stored_rows: number of rows in all files, deleted ones included; None if the files do not
-            contain it.
+        stored_rows: number of rows in all files, including deleted rows; None if the files do not
+            contain this number.
         delete_events: number of deleted rows that are still stored.
         files: number of files that a query reads.
-        small_files: number of those with rows that have less than 16 MB.
-        size: of all files that a query reads, in bytes.
+        small_files: number of files with rows that are smaller than 16 MB.
+        size: size in bytes of all files that a query reads.
         obsolete: number of directories that only older snapshots read.
         aborted: number of directories of aborted transactions.
         open_write_ids: number of write ids of the table whose transactions are open.
         oldest: the oldest open transaction of the metastore.
-        pending: number of compactions that wait for a worker or are being done.
-        uncleaned: number of compactions that are done, and whose old directories are still there.
-        held_back: number of those that wait for the oldest transaction.
+        pending: number of compactions that wait for a worker or are running.
+        uncleaned: number of finished compactions whose old directories still exist.
+        held_back: number of uncleaned compactions that wait for the oldest transaction.
         failure: error of the newest compaction, if it failed.
-        point_read_shares: of each clustering column (``ZORDER_PROPERTY``) the share of row
-            groups that a condition on one value reads, by their statistics.
-        advice: what to do, in one sentence each; empty if all is well.
+        point_read_shares: for each clustering column (``ZORDER_PROPERTY``) the share of row groups
+            that a condition on one value reads, estimated from their statistics.
+        advice: recommended actions, in one sentence each; empty if no action is needed.
     """
 
     partition: str | None = None
@@ -108,16 +108,16 @@ class Health:
 
 
 def thresholds(properties: Mapping[str, str]) -> Thresholds:
-    """Return the thresholds of a table; a property that is no number does not count.
+    """Return the thresholds of a table; properties that are not numbers are ignored.
 
     >>> thresholds({"compactorthreshold.hive.compactor.delta.num.threshold": "4"}).delta_num
     4
     """
-    found = Thresholds()
+    current = Thresholds()
     for name, value in properties.items():
         with suppress(AcidAnalysisError):
-            found = of_table(found, {name: value})
-    return found
+            current = of_table(current, {name: value})
+    return current
 
 
 def advice(
@@ -129,25 +129,25 @@ def advice(
     minor: bool = True,
     server_cleans: bool = False,
 ) -> tuple[str, ...]:
-    """Return what to do about a table or partition, in one sentence each, the most urgent first.
+    """Return advice on a table or partition, in one sentence each, the most urgent first.
 
     Args:
-        health: its state; its own advice is not looked at.
+        health: state of the table or partition; its ``advice`` is ignored.
         limits: thresholds of the table.
-        target: how ``ALTER TABLE`` names it, ``db.t PARTITION (p='1')``.
-        now: in seconds since 1970.
+        target: name for ``ALTER TABLE``, for example ``db.t PARTITION (p='1')``.
+        now: current time in seconds since 1970.
         minor: whether the table can have minor compactions.
-        server_cleans: whether a server has a cleaner that is on.
+        server_cleans: whether a server runs a cleaner.
     """
     return tuple(
         sentence
-        for found in (
+        for sentences in (
             _failure(health, target),
             _merging(health, limits, target, can_be_minor=minor),
             _cleaning(health, now, server_cleans=server_cleans),
             _writing(health, now),
         )
-        for sentence in found
+        for sentence in sentences
     )
 
 
@@ -163,7 +163,7 @@ def _failure(health: Health, target: str) -> Iterator[str]:
 def _merging(
     health: Health, limits: Thresholds, target: str, *, can_be_minor: bool
 ) -> Iterator[str]:
-    """Yield what a compaction would be for; one that is on its way does it by itself."""
+    """Yield reasons for a compaction; a pending compaction makes them unnecessary."""
     if health.pending:
         are = "is" if health.pending == 1 else "are"
         yield f"{_count(health.pending, 'compaction')} {are} on the way: see SHOW COMPACTIONS."

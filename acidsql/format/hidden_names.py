@@ -1,7 +1,7 @@
 """Names in the directory of a table or partition that a snapshot does not read, with the reasons.
 
-A reader needs the directories that ``selection.select`` returns, and nothing else. Here is why the
-others are left out, for those who ask.
+A reader needs only the directories that ``selection.select`` returns. This module explains why the
+other names are left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Reason(Enum):
 
 
 class HiddenName(NamedTuple):
-    """Name of a file or directory that a snapshot does not read, and why."""
+    """Name of a file or directory that a snapshot does not read, and the reason."""
 
     name: str
     reason: Reason
@@ -47,9 +47,9 @@ def hidden_names(
 
     Args:
         names: children of the directory.
-        state: what ``selection.select`` chose of them.
-        write_ids: the table's valid write ids, by which it chose.
-        txns: the valid transactions, by which it chose.
+        state: directories that ``selection.select`` has selected from the names.
+        write_ids: the table's valid write ids that were used for the selection.
+        txns: the valid transactions that were used for the selection.
     """
     read = {d.name for d in state.directories} | {n.split("/")[0] for n in state.originals}
     obsolete, aborted = frozenset(state.obsolete), frozenset(state.aborted)

@@ -1,9 +1,9 @@
 """Spelling and comparison of names.
 
-Hive keeps the names of databases, tables and columns in lower case (toLowerCase of Java's String),
-and so do the directories of partitions and the files. Spark keeps the case of a column, and
-compares names without it (equalsIgnoreCase, in the resolver of its analyser). The two rules differ:
-the lower case of İ (U+0130) is two characters, which are not equal to İ.
+Hive keeps the names of databases, tables and columns in lower case (toLowerCase of Java's String).
+Directories of partitions and files use these names. Spark keeps the case of a column, and ignores
+it in comparisons (equalsIgnoreCase, in the resolver of its analyser). The two rules differ: the
+lower case of İ (U+0130) is two characters, which are not equal to İ.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def lowered(name: str) -> str:
 
 
 def folded(name: str) -> str:
-    """Return what two names have in common that Spark takes for the same if case does not count.
+    """Return a key that is equal for two names if Spark treats them as equal, ignoring case.
 
-    Java compares character by character: in upper case, then the lower case of these.
+    Java compares names character by character, by the lower case of their upper case.
 
     >>> folded("Straße"), folded("İd"), folded("ıd"), folded("ID")
     ('straße', 'id', 'id', 'id')
@@ -35,8 +35,8 @@ def _folded_character(character: str) -> str:
 
 
 def _single(character: str, *cases: str) -> str:
-    """Return the first case of a character that is one character, else the character itself.
+    """Return the first case of a character that is one character, or the character itself.
 
-    Java compares characters only by these (toUpperCase of Character): ß stays ß.
+    Java only uses single characters in comparisons (toUpperCase of Character): ß remains ß.
     """
     return next((case for case in cases if len(case) == 1), character)

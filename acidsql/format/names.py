@@ -1,7 +1,7 @@
 """Names of the directories and files of an ACID table (Hive: ``AcidUtils``, ``AcidConstants``).
 
-Names of all Hive releases are parsed (any zero padding, with or without ``_v``); the names that are
-built are in the one form that every Hive reads.
+acidsql parses the names of all Hive releases (any zero padding, with or without ``_v``). It builds
+names only in the form that every Hive release reads.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from acidsql.format.bucket_codec import MAX_BUCKET_ID
 VERSION_FILE = "_orc_acid_version"
 VERSION_CONTENT = b"2"
 METADATA_FILE = "_metadata_acid"
-# Content of the metadata file (AcidMetaDataFile) of bases that Hive's TRUNCATE and compactor write.
+# Contents of the metadata file (AcidMetaDataFile) in bases that Hive's TRUNCATE or compactor wrote.
 TRUNCATED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"truncated"}'
 COMPACTED_CONTENT = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
 STAGING_PREFIX = "_acidsql_staging_"
-# End of the name of a file with the length of a file that grows (OrcAcidUtils).
+# Suffix of the side file that contains the length of a growing file (OrcAcidUtils).
 SIDE_FILE_SUFFIX = "_flush_length"
 OWNER_FILE = "_acidsql_owner"
-# Directory of a table with what CHECK TABLE … REPAIR has moved out of the way.
+# Directory of a table where CHECK TABLE … REPAIR puts the files that it moves away.
 ASIDE = "_acidsql_aside"
 
 LONG_MIN = -(2**63)
@@ -42,14 +42,15 @@ class AcidDirectory:
     """Parsed name of an ACID directory.
 
     Attributes:
-        name: as listed, without its parent.
+        name: name without its parent.
         kind: base, delta or delete delta.
         min_write_id: lowest write id inside; for a base equal to ``max_write_id``.
         max_write_id: highest write id inside; ``LONG_MIN`` for the first compaction of a converted
             table that was never written to.
-        statement_id: of a delta of one statement; ``None`` for bases, compacted and streaming
-            deltas.
-        visibility_txn_id: transaction of the compaction that wrote it, 0 without ``_v`` suffix.
+        statement_id: statement id of a delta that one statement wrote; ``None`` for bases and for
+            compacted and streaming deltas.
+        visibility_txn_id: transaction of the compaction that wrote the directory; 0 without a
+            ``_v`` suffix.
     """
 
     name: str
@@ -62,8 +63,9 @@ class AcidDirectory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketFile:
-    """Parsed name of a bucket file; ``attempt_id`` is Hive's suffix of direct inserts, or
-    ``None``.
+    """Parsed name of a bucket file.
+
+    ``attempt_id`` is the suffix that Hive adds for direct inserts, or ``None``.
     """
 
     name: str
@@ -71,7 +73,7 @@ class BucketFile:
     attempt_id: int | None
 
 
-# No name has more digits; Python refuses to read a number of some thousand.
+# No name can have more digits. Python refuses to parse numbers with thousands of digits.
 _ID = "([0-9]{1,255})"
 _BASE = re.compile(rf"base_(-?[0-9]{{1,255}})(?:_v{_ID})?")
 _DELTA = re.compile(rf"(delta|delete_delta)_{_ID}_{_ID}(?:_{_ID})?(?:_v{_ID})?")
@@ -154,7 +156,7 @@ def delete_delta_name(
     statement_id: int | None = None,
     visibility_txn_id: int = 0,
 ) -> str:
-    """Return the name of a delete delta; the arguments are those of :func:`delta_name`.
+    """Return the name of a delete delta; see :func:`delta_name` for the arguments.
 
     >>> delete_delta_name(5, 5, 0)
     'delete_delta_0000005_0000005_0000'
@@ -167,7 +169,7 @@ def _visibility_suffix(visibility_txn_id: int) -> str:
 
 
 def bucket_file_name(bucket_id: int) -> str:
-    """Return the one form of a bucket file's name that Hive 3 and 4 both read.
+    """Return the name of a bucket file in the form that both Hive 3 and 4 read.
 
     >>> bucket_file_name(0)
     'bucket_00000'
@@ -188,16 +190,15 @@ def parse_bucket_file(name: str) -> BucketFile | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether readers ignore a file or directory of this name (Hive:
-    ``hiddenFileFilter``).
-    """
+    """Return whether readers ignore files with this name (Hive: ``hiddenFileFilter``)."""
     return name.startswith(("_", "."))
 
 
 def original_file_name(number: int) -> str:
-    """Return the name of the file of this number, from 0 on, in a directory of files without row
-    ids. Its leading digits are a bucket id, so the names of more files than there are bucket ids
-    go on with copies.
+    """Return the name of a file without row ids by its number in the directory, from 0 on.
+
+    The leading digits are a bucket id. If there are more files than bucket ids, the names continue
+    with copies.
 
     >>> original_file_name(1), original_file_name(4097)
     ('000001_0', '000001_0_copy_1')
@@ -207,7 +208,7 @@ def original_file_name(number: int) -> str:
 
 
 def is_original_file(name: str) -> bool:
-    """Return whether a file is named like those of a table before its conversion to ACID.
+    """Return whether a name is that of a file from before a table's conversion to ACID.
 
     >>> is_original_file("000000_0_copy_1"), is_original_file("part-00000")
     (True, False)

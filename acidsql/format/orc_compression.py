@@ -24,13 +24,13 @@ def decompress(section: bytes, compression: str, block_size: int) -> bytes:
     """Decompress a section.
 
     Args:
-        section: bytes of the section, whole chunks.
+        section: bytes of the section, which are whole chunks.
         compression: one of ``KINDS``.
         block_size: largest content of a chunk in bytes, from the postscript.
 
     Raises:
-        FormatError: the bytes are damaged (INVALID_ORC_TAIL), or of a codec that acidsql cannot
-            read (UNSUPPORTED_ORC_COMPRESSION).
+        FormatError: the bytes are damaged (INVALID_ORC_TAIL), or acidsql cannot read their codec
+            (UNSUPPORTED_ORC_COMPRESSION).
     """
     if compression == NONE:
         return section
@@ -91,7 +91,7 @@ def _lz4(chunk: bytes, block_size: int) -> bytes:
 
 
 def _lz4_size(chunk: bytes) -> int:
-    """Return the size of an LZ4 block's content in bytes, which the block itself does not have."""
+    """Compute the content size of an LZ4 block in bytes, because the block does not contain it."""
     position = size = 0
     try:
         while position < len(chunk):

@@ -1,12 +1,12 @@
-"""Tails by which Arrow reads any ORC file of Hive's and Spark's.
+"""Plain tails, which let Arrow read any ORC file of Hive or Spark.
 
-Two things of a tail are other ones:
+A plain tail differs from the original tail in two points:
 
-- The first stream of a timestamp, its seconds, is encoded like that of an integer, and each
-  timestamp is declared as one. Arrow has nanoseconds, which end in 2262, and converts between
-  time zones by rules of its own. Read as integers, the seconds are what the file has.
-- The fields of structs are named after their column ids: ``c7``. Arrow chooses columns by paths of
-  names, and cannot distinguish a dot in a name from one of the path.
+- Timestamps are declared as integers. The first stream of a timestamp contains its seconds and is
+  encoded like the stream of an integer. Arrow's timestamps have nanoseconds, which end in 2262, and
+  Arrow converts time zones by its own rules. Reading integers returns the stored seconds.
+- The fields of structs are named after their column ids: ``c7``. Arrow selects columns by paths of
+  names, and cannot distinguish a dot in a name from a dot in the path.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def plain_name(column_id: int) -> str:
 
 
 def plain_tail(last_bytes: bytes) -> bytes:
-    """Return the tail that takes the place of the last ``tail_length`` bytes of a file.
+    """Return the tail that replaces the last ``tail_length`` bytes of a file.
 
-    It has no statistics and no user metadata.
+    It contains no statistics and no user metadata.
 
     Args:
-        last_bytes: at least these.
+        last_bytes: at least the last ``tail_length`` bytes of the file.
 
     Raises:
-        FormatError: as ``parse_tail``.
+        FormatError: see ``parse_tail``.
     """
     postscript = parse_postscript(last_bytes)
     footer = b"".join(
@@ -65,15 +65,15 @@ def plain_tail(last_bytes: bytes) -> bytes:
 
 
 def cut_tail(plain: bytes, stripe: int, rows: int) -> bytes:
-    """Return a plain tail that gives a stripe fewer rows, so that no more are decoded.
+    """Return a plain tail that declares fewer rows in a stripe, so that only these are decoded.
 
     Args:
         plain: see ``plain_tail``.
         stripe: number of the stripe.
-        rows: how many of its first rows it has then.
+        rows: number of rows to keep, from the first one on.
 
     Raises:
-        FormatError: as ``parse_tail``.
+        FormatError: see ``parse_tail``.
     """
     postscript = parse_postscript(plain)
     footer: list[bytes] = []
@@ -93,9 +93,7 @@ def cut_tail(plain: bytes, stripe: int, rows: int) -> bytes:
 
 
 def is_proleptic(last_bytes: bytes) -> bool:
-    """Return whether a file numbers its days by the proleptic Gregorian calendar, not by the hybrid
-    one.
-    """
+    """Return whether a file uses the proleptic Gregorian calendar instead of the hybrid one."""
     fields = read_fields(footer_content(last_bytes))
     return any(f.number == _CALENDAR and integer(f) == _PROLEPTIC for f in fields)
 

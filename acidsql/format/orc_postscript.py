@@ -32,12 +32,12 @@ class PostScript(NamedTuple):
 
     Attributes:
         fields: all fields of the message.
-        length: of the message, in bytes.
+        length: length of the message in bytes.
         compression: one of ``orc_compression.KINDS``.
-        block_size: largest content of a compressed chunk, in bytes.
-        footer_length: in bytes.
-        metadata_length: in bytes.
-        stripe_statistics_length: in bytes.
+        block_size: largest content of a compressed chunk in bytes.
+        footer_length: length of the footer in bytes.
+        metadata_length: length of the metadata section in bytes.
+        stripe_statistics_length: length of the encrypted stripe statistics in bytes.
     """
 
     fields: tuple[Field, ...]
@@ -58,9 +58,9 @@ class PostScript(NamedTuple):
         """Return the bytes of a section.
 
         Args:
-            last_bytes: of the file.
+            last_bytes: last bytes of the file.
             before_postscript: number of bytes from the section's start to the postscript.
-            length: of the section, in bytes.
+            length: length of the section in bytes.
         """
         start = len(last_bytes) - 1 - self.length - before_postscript
         return last_bytes[start : start + length]
@@ -70,11 +70,11 @@ def parse_postscript(last_bytes: bytes) -> PostScript:
     """Parse the postscript at the end of a file.
 
     Args:
-        last_bytes: of the file.
+        last_bytes: last bytes of the file.
 
     Raises:
-        FormatError: they are not those of an ORC file (INVALID_ORC_TAIL), or have a version of the
-            format above 0.12 (UNSUPPORTED_ORC_VERSION).
+        FormatError: the bytes are not the end of an ORC file (INVALID_ORC_TAIL), or the version of
+            the format is above 0.12 (UNSUPPORTED_ORC_VERSION).
     """
     length = last_bytes[-1] if last_bytes else 0
     if not 0 < length < len(last_bytes):
@@ -119,13 +119,14 @@ def write_postscript(
     """Return a copy of a postscript with other section lengths, and its length byte.
 
     Args:
-        footer_length: in bytes.
-        metadata_length: in bytes, None for as many as before.
+        postscript: the postscript to copy.
+        footer_length: new length of the footer in bytes.
+        metadata_length: new length of the metadata section in bytes, None for the old length.
     """
     lengths = {_FOOTER_LENGTH: footer_length}
     if metadata_length is not None:
         lengths[_METADATA_LENGTH] = metadata_length
-    # Readers expect the magic at the end of the postscript, so the order of fields is kept.
+    # The order of fields is kept, because readers expect the magic at the end of the postscript.
     message = b"".join(
         write_integer(field.number, lengths[field.number]) if field.number in lengths else field.raw
         for field in postscript.fields

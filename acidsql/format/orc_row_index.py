@@ -28,9 +28,9 @@ class GroupBounds(NamedTuple):
     """Values of a column in a row group.
 
     Attributes:
-        values: number of those that are not null.
-        lowest: lowest value, or a bound below it; None if it is not known.
-        highest: highest value, or a bound above it; None if it is not known.
+        values: number of values that are not null.
+        lowest: lowest value or a lower bound; None if it is not known.
+        highest: highest value or an upper bound; None if it is not known.
     """
 
     values: int
@@ -43,10 +43,10 @@ def parse_row_index(section: bytes, tail: OrcTail) -> list[GroupBounds]:
 
     Args:
         section: bytes of the stream.
-        tail: of the file.
+        tail: tail of the file.
 
     Raises:
-        FormatError: the bytes are damaged (INVALID_ORC_TAIL), or of a codec that cannot be read
+        FormatError: the bytes are damaged (INVALID_ORC_TAIL), or their codec cannot be read
             (UNSUPPORTED_ORC_COMPRESSION).
     """
     message = orc_compression.decompress(section, tail.compression, tail.block_size)
@@ -63,14 +63,14 @@ def bounds(statistics: bytes) -> GroupBounds:
     """Return the bounds in a ``ColumnStatistics``.
 
     Raises:
-        FormatError: it is damaged (INVALID_ORC_TAIL).
+        FormatError: the message is damaged (INVALID_ORC_TAIL).
     """
     fields = {field.number: field for field in read_fields(statistics)}
     values = integer(fields[_VALUES]) if _VALUES in fields else 0
     for kind, (names, read) in _KINDS.items():
         if kind in fields:
             inner = {field.number: field for field in read_fields(octets(fields[kind]))}
-            low, high = (next((inner[n] for n in own if n in inner), None) for own in names)
+            low, high = (next((inner[n] for n in numbers if n in inner), None) for numbers in names)
             if low is not None and high is not None:
                 return GroupBounds(values, read(low), read(high))
     return GroupBounds(values, None, None)
@@ -92,27 +92,28 @@ def _decimal(field: Field) -> Decimal:
         raise corrupt("a bound of decimals is none") from error
 
 
-# For each kind of statistics: the fields of the lower and of the upper bound, and their reader.
+# For each kind of statistics: the fields of the lower and upper bounds, and the function that
+# decodes them.
 _Fields = tuple[tuple[int, ...], tuple[int, ...]]
 _KINDS: Mapping[int, tuple[_Fields, Callable[[Field], Any]]] = {
     2: (((1,), (2,)), _signed),  # integers
     3: (((1,), (2,)), _double),
-    4: (((1, 4), (2, 5)), octets),  # texts, whole or cut
+    4: (((1, 4), (2, 5)), octets),  # texts, whole or truncated
     6: (((1,), (2,)), _decimal),
     7: (((1,), (2,)), _signed),  # dates
-    9: (((3, 1), (4, 2)), _signed),  # timestamps, in UTC if that is known
+    9: (((3, 1), (4, 2)), _signed),  # timestamps, in UTC if these bounds exist
 }
 
 
 def point_read_share(groups: Sequence[GroupBounds]) -> float | None:
     """Return the share of row groups that a condition on one value of the column reads.
 
-    It is the mean over the values of the column, as if those of a row group were spread evenly
-    between its bounds. A group whose bounds are not known is read always, one without a value
-    never.
+    The share is the mean over the values of the column, on the assumption that the values of a row
+    group are spread evenly between its bounds. A group with unknown bounds is always read, and a
+    group without values is never read.
 
     Returns:
-        None without row groups.
+        None if there are no row groups.
 
     >>> point_read_share([GroupBounds(10, 0, 4), GroupBounds(10, 5, 9)])
     0.5
@@ -130,12 +131,12 @@ def point_read_share(groups: Sequence[GroupBounds]) -> float | None:
 def _spans(groups: Sequence[GroupBounds]) -> list[tuple[float, float, int]]:
     """Return the bounds of row groups as numbers, with the number of values.
 
-    Of texts these are the eight bytes after those that all bounds begin with. A whole number is as
-    wide as the space between two. Groups with infinite bounds are left out.
+    Texts are converted by the eight bytes after the common prefix of all bounds. An integer counts
+    as an interval of width 1. Groups with infinite bounds are left out.
     """
     texts = [b for group in groups for b in group[1:] if isinstance(b, bytes)]
     common = len(os.path.commonprefix([min(texts), max(texts)])) if texts else 0  # noqa: RUF071 - of texts
-    found = []
+    spans = []
     for values, lowest, highest in groups:
         if isinstance(lowest, bytes):
             low, high = (int.from_bytes(b[common:][:8].ljust(8, b"\0")) for b in (lowest, highest))
@@ -143,19 +144,19 @@ def _spans(groups: Sequence[GroupBounds]) -> list[tuple[float, float, int]]:
             low, high = lowest, highest
         half = 0.5 if isinstance(lowest, int) else 0.0
         if math.isfinite(low) and math.isfinite(high):
-            found.append((float(low) - half, float(high) + half, values))
-    return found
+            spans.append((float(low) - half, float(high) + half, values))
+    return spans
 
 
 def _mean_overlap(spans: Sequence[tuple[float, float, int]]) -> float:
-    """Return in how many spans a value is, in the mean over the values of all spans."""
+    """Return the number of spans that contain a value, as the mean over the values of all spans."""
     first = min(low for low, _, _ in spans)
     lows = sorted(low - first for low, _, _ in spans)
     highs = sorted(high - first for _, high, _ in spans)
     low_sums, high_sums = ([0.0, *accumulate(ends)] for ends in (lows, highs))
 
     def area(point: float) -> float:
-        """Return the length of the parts of all spans before a point, added up."""
+        """Return the total length of the parts of all spans before a point."""
         begun, ended = bisect_left(lows, point), bisect_left(highs, point)
         return begun * point - low_sums[begun] - (ended * point - high_sums[ended])
 

@@ -1,7 +1,7 @@
-"""Run-length encoded unsigned integers of ORC (``RunLengthIntegerReader``,
-``RunLengthIntegerReaderV2``).
+"""Run-length encoded unsigned integers of ORC.
 
-The fractions of timestamps are stored so. What else a file holds, Arrow decodes.
+ORC: ``RunLengthIntegerReader``, ``RunLengthIntegerReaderV2``. The fractions of timestamps are
+stored in this encoding. Arrow decodes all other contents of a file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from acidsql.format.protobuf import corrupt, read_varint, zigzag_decode
 
 Numbers = npt.NDArray[np.int64]
 
-# Bits by their code of five bits (``SerializationUtils.decodeBitWidth``).
+# Numbers of bits by their five-bit code (``SerializationUtils.decodeBitWidth``).
 _WIDTHS = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 _SHORT_REPEAT, _DIRECT, _PATCHED_BASE = 0, 1, 2
 
@@ -23,9 +23,9 @@ def decode_unsigned(stream: bytes, count: int, *, version: int) -> Numbers:
     """Decode numbers of less than 63 bits.
 
     Args:
-        stream: its decompressed bytes.
-        count: how many numbers there are.
-        version: of the encoding, 1 (``DIRECT``) or 2 (``DIRECT_V2``).
+        stream: decompressed bytes of the stream.
+        count: number of numbers.
+        version: version of the encoding, 1 (``DIRECT``) or 2 (``DIRECT_V2``).
 
     Returns:
         Array of shape (count,).
@@ -78,7 +78,7 @@ def _run_v2(stream: bytes, position: int) -> tuple[Numbers, int]:
 
 
 def _patched(stream: bytes, position: int, length: int, width: int) -> tuple[Numbers, int]:
-    """Decode a run of small numbers above a base, where some have more bits than the others."""
+    """Decode a run of small numbers above a base; patches add high bits to some of them."""
     base_size = (stream[position] >> 5) + 1
     patch_width = _WIDTHS[stream[position] & 31]
     gap_width = (stream[position + 1] >> 5) + 1
@@ -94,13 +94,13 @@ def _patched(stream: bytes, position: int, length: int, width: int) -> tuple[Num
     for entry in entries.tolist():
         place += entry >> patch_width & (1 << gap_width) - 1
         patch = entry & (1 << patch_width) - 1
-        if patch:  # without one the entry only widens a gap
+        if patch:  # without a patch, the entry only widens a gap
             numbers[place] |= patch << width
     return numbers + base, position
 
 
 def _deltas(stream: bytes, position: int, length: int, width: int) -> tuple[Numbers, int]:
-    """Decode a first number and differences; without a width all are the same."""
+    """Decode a first number and differences; without a width all differences are equal."""
     base, position = read_varint(stream, position)
     encoded, position = read_varint(stream, position)
     first = zigzag_decode(encoded)
@@ -120,10 +120,10 @@ def _unpack(stream: bytes, position: int, count: int, width: int) -> tuple[Numbe
 
 
 def _bytes(stream: bytes, position: int, size: int) -> bytes:
-    found = stream[position : position + size]
-    if len(found) < size:
+    content = stream[position : position + size]
+    if len(content) < size:
         raise _ends_early()
-    return found
+    return content
 
 
 def _ends_early() -> FormatError:

@@ -1,6 +1,6 @@
-"""Merging of ORC column statistics: those of stripes become those of a file.
+"""Merging of ORC column statistics: the statistics of stripes become the statistics of a file.
 
-If a part lacks a bound or sum, so does the result; to readers a missing bound means "anything".
+If a part lacks a bound or sum, the result lacks it too. Readers treat a missing bound as unlimited.
 Layout: ``ColumnStatistics`` of ``orc_proto.proto``.
 """
 
@@ -29,9 +29,10 @@ _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _DECIMAL_DIGITS = 38  # largest precision of Hive's decimals
 _EXACT = Context(prec=200)
 
-# Fields of a message by number, the last one of each.
+# Fields of a message by number; the last field of a number counts.
 _Message = Mapping[int, Field]
-# Merges the statistics of one kind (integer, string, …) over parts; None if nothing is known.
+# Merges the statistics of one kind (integer, string, …) over parts; returns None if they are
+# unknown.
 _Merge = Callable[[Sequence[_Message]], bytes | None]
 
 
@@ -39,20 +40,20 @@ def merge_columns(parts: Sequence[Sequence[bytes]]) -> list[bytes]:
     """Merge the statistics of each column over all parts.
 
     Args:
-        parts: at least one; of each the ``ColumnStatistics`` by column id.
+        parts: ``ColumnStatistics`` by column id, for at least one part.
     """
     return [merge_statistics(column) for column in zip(*parts, strict=True)]
 
 
 def merge_statistics(parts: Sequence[bytes]) -> bytes:
-    """Merge the statistics of one column over all parts, at least one.
+    """Merge the statistics of one column over at least one part.
 
     Raises:
         FormatError: the bytes are damaged (INVALID_ORC_TAIL).
     """
     messages = [_fields(part) for part in parts]
     merged = write_integer(_VALUES, _total(messages, _VALUES))
-    # Parts without a value have no bounds, and do not affect those of the others.
+    # Parts without values have no bounds, and do not affect the bounds of the other parts.
     filled = [m for m in messages if _number(m, _VALUES)]
     merged += b"" if filled else b"".join(messages[0][k].raw for k in _KINDS if k in messages[0])
     for kind, merge in _KINDS.items():
@@ -98,7 +99,7 @@ def _sint(number: int, value: int) -> bytes:
 
 
 def _sum(parts: Sequence[_Message], number: int) -> bytes:
-    """Add the sums of all parts; the result is left out if it overflows, as writers do."""
+    """Add the sums of all parts; as in writers, the sum is left out if it overflows."""
     values = _signed(parts, number)
     total = None if values is None else sum(values)
     return _sint(number, total) if total is not None and _LONG_MIN <= total <= _LONG_MAX else b""
@@ -122,8 +123,8 @@ def _doubles(parts: Sequence[_Message]) -> bytes | None:
 
 
 def _strings(parts: Sequence[_Message]) -> bytes | None:
-    """Merge the bounds of strings; a long bound is truncated, and is in a field of its own then."""
-    # Of two bounds with the same text, a truncated one is the weaker.
+    """Merge the bounds of strings; truncated long bounds are in separate fields."""
+    # If two bounds have the same text, the truncated one is weaker.
     lows = [(octets(p[n]), n == 1) for p in parts for n in (1, 4) if n in p]
     highs = [(octets(p[n]), n == 5) for p in parts for n in (2, 5) if n in p]
     if len(lows) < len(parts) or len(highs) < len(parts):
@@ -170,8 +171,9 @@ def _binaries(parts: Sequence[_Message]) -> bytes | None:
 
 
 def _timestamps(parts: Sequence[_Message]) -> bytes | None:
-    """Merge bounds in milliseconds, and their nanoseconds, which are stored plus one in other
-    fields.
+    """Merge bounds in milliseconds and their nanoseconds.
+
+    The nanoseconds are in other fields, with 1 added.
     """
     if not all({3, 4} <= part.keys() for part in parts):
         return None

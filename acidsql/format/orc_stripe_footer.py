@@ -1,4 +1,4 @@
-"""Stripe footers of ORC: the streams of a stripe, the encodings of its columns, its time zone.
+"""Stripe footers of ORC: streams of a stripe, encodings of its columns, and its time zone.
 
 Layout: ``StripeFooter`` of ``orc_proto.proto``.
 """
@@ -32,9 +32,9 @@ class StripeFooter:
     """Parsed footer of a stripe.
 
     Attributes:
-        streams: in their order in the file.
+        streams: streams in their order in the file.
         encodings: version of the run-length encoding of each column, 1 or 2, by column id.
-        time_zone: name of the writer's, "" if it is not known.
+        time_zone: name of the writer's time zone, "" if it is not known.
     """
 
     streams: tuple[OrcStream, ...]
@@ -42,7 +42,7 @@ class StripeFooter:
     time_zone: str
 
     def stream(self, column: int, kind: int) -> OrcStream | None:
-        """Return a stream of a column, None if it has none of the kind."""
+        """Return the stream of a column with this kind, or None."""
         return next((s for s in self.streams if (s.column, s.kind) == (column, kind)), None)
 
 
@@ -50,12 +50,12 @@ def parse_stripe_footer(section: bytes, tail: OrcTail, stripe: int) -> StripeFoo
     """Parse the footer of a stripe.
 
     Args:
-        section: its bytes in the file.
-        tail: of the file.
+        section: bytes of the footer in the file.
+        tail: tail of the file.
         stripe: number of the stripe.
 
     Raises:
-        FormatError: the bytes are damaged (INVALID_ORC_TAIL), or of a codec that cannot be read
+        FormatError: the bytes are damaged (INVALID_ORC_TAIL), or their codec cannot be read
             (UNSUPPORTED_ORC_COMPRESSION).
     """
     message = orc_compression.decompress(section, tail.compression, tail.block_size)

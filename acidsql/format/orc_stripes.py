@@ -1,7 +1,8 @@
 """Concatenation of ORC files: stripes are copied byte for byte, and a new tail is built.
 
-A stripe refers to nothing outside itself, so it can be in any file with the same columns,
-compression and writer. Only the tail has the offsets of stripes, and statistics over all of them.
+A stripe contains no references to other parts of its file, so it can be in any file with the same
+columns, compression and writer. Only the tail contains the offsets of stripes and the statistics of
+all stripes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _VERSION, _WRITER_VERSION = 4, 6
 _COLUMN_STATISTICS = 1
 # CalendarKind.PROLEPTIC_GREGORIAN
 _PROLEPTIC = 2
-# Prefix of the items that each writer of ACID files sets; they are not copied.
+# Prefix of the metadata items that each writer of ACID files sets itself; they are not copied.
 _OWN_PREFIX = "hive.acid."
 
 
@@ -34,13 +35,13 @@ class StripeFile:
     """File whose stripes can be copied.
 
     Attributes:
-        tail: its tail.
-        kind: identifies the properties that stripes of one file share; files of the same kind can
-            be concatenated.
-        types: its type tree as bytes; rows of files with the same types can be written to one file.
-        is_proleptic: whether dates are in the proleptic Gregorian calendar, not in the hybrid one.
-        footer: fields of its footer that are copied to the new one, as bytes.
-        postscript: its postscript.
+        tail: tail of the file.
+        kind: bytes that identify the properties which all stripes of a file share; files of the
+            same kind can be concatenated.
+        types: type tree as bytes; rows of files with the same types can be written to one file.
+        is_proleptic: whether dates use the proleptic Gregorian calendar instead of the hybrid one.
+        footer: footer fields that are copied to the new footer, as bytes.
+        postscript: postscript of the file.
     """
 
     tail: OrcTail
@@ -53,7 +54,7 @@ class StripeFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedStripe:
-    """Stripe, with the file that it is copied from and its number there."""
+    """Stripe to copy, given by its file and its number in that file."""
 
     file: StripeFile
     number: int
@@ -77,16 +78,19 @@ class CopiedStripe:
 
 
 def stripe_file(last_bytes: bytes, file_length: int) -> StripeFile | None:
-    """Parse the end of a file whose stripes are to be copied; return None if they cannot be.
+    """Parse the end of a file whose stripes are to be copied.
 
-    They cannot if columns are encrypted, or there are no statistics of the stripes.
+    Stripes cannot be copied if columns are encrypted, or if there are no stripe statistics.
 
     Args:
         last_bytes: at least the last ``tail_length`` bytes of the file.
         file_length: length of the whole file.
 
+    Returns:
+        None if the stripes cannot be copied.
+
     Raises:
-        FormatError: as ``parse_tail``.
+        FormatError: see ``parse_tail``.
     """
     tail = parse_tail(last_bytes, file_length)
     postscript = parse_postscript(last_bytes)
@@ -115,11 +119,11 @@ def stripes_of(file: StripeFile) -> list[CopiedStripe]:
 
 
 def joined_tail(stripes: Sequence[CopiedStripe], items: Mapping[str, bytes]) -> bytes:
-    """Build the tail of a file that consists of ``HEADER`` and stripes, one after the other.
+    """Build the tail of a file that consists of ``HEADER`` and consecutive stripes.
 
     Args:
-        stripes: at least one, of files of one kind.
-        items: user metadata; items that are the same in all files are kept beside it.
+        stripes: at least one stripe, from files of one kind.
+        items: user metadata; items that are equal in all files are kept too.
     """
     first = stripes[0].file
     position, messages = len(HEADER), []

@@ -1,7 +1,8 @@
 """ORC tails: the metadata section, the footer and the postscript at the end of a file.
 
-The parser reads what ACID tables need (stripes, types, user metadata, integer statistics). User
-metadata is added to a finished file by appending a second tail, which ORC readers find first.
+The parser reads the parts that ACID tables need (stripes, types, user metadata, integer
+statistics). User metadata is added to a finished file by appending a second tail, which ORC readers
+find first.
 Layout: ORC specification v1, ``orc_proto.proto``.
 """
 
@@ -64,9 +65,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stripe:
-    """Position of a stripe: its offset, the lengths of its three parts in bytes, and its number of
-    rows.
-    """
+    """Position of a stripe: offset and lengths of its three parts in bytes, and number of rows."""
 
     offset: int
     index_length: int
@@ -83,8 +82,8 @@ class OrcType:
         kind: lower-case name of ORC's ``Type.Kind``.
         subtypes: column ids of the children.
         field_names: names of the children of a struct.
-        precision: of a decimal.
-        scale: of a decimal.
+        precision: precision of a decimal.
+        scale: scale of a decimal.
     """
 
     kind: str
@@ -95,9 +94,7 @@ class OrcType:
 
 
 class IntStats(NamedTuple):
-    """Statistics of an integer column over a stripe or a file; ``values`` counts those that are not
-    null.
-    """
+    """Statistics of an integer column in a stripe or file; ``values`` counts non-null values."""
 
     minimum: int
     maximum: int
@@ -117,7 +114,7 @@ class OrcTail:
         types: the type tree in depth-first order; a type's index is its column id, 0 the root.
         metadata: user metadata.
         file_statistics: undecoded ``ColumnStatistics`` by column id.
-        stripe_statistics: undecoded ``StripeStatistics`` by stripe; empty if the writer kept none.
+        stripe_statistics: undecoded ``StripeStatistics`` by stripe; empty if the writer wrote none.
     """
 
     file_length: int
@@ -138,21 +135,21 @@ class OrcTail:
     def file_int_stats(self, column_id: int) -> IntStats | None:
         """Return the statistics of an integer column over the file.
 
-        ``None`` if it has no values, or none of this kind were kept.
+        The result is ``None`` if the column has no values, or the file lacks integer statistics.
         """
         if column_id >= len(self.file_statistics):
             return None
         return _int_stats(self.file_statistics[column_id])
 
     def values_of(self, column_id: int) -> int | None:
-        """Return the number of values of a column that are not NULL; None if it was not kept."""
+        """Return the number of non-null values of a column; None if the file lacks it."""
         if column_id >= len(self.file_statistics):
             return None
         fields = read_fields(self.file_statistics[column_id])
         return next((integer(field) for field in fields if field.number == _VALUES), None)
 
     def stripe_int_stats(self, column_id: int) -> tuple[IntStats | None, ...]:
-        """Return the statistics of an integer column for each stripe, ``None`` where not kept."""
+        """Return the statistics of an integer column for each stripe, ``None`` if missing."""
         if not self.stripe_statistics:
             return (None,) * len(self.stripes)
         return tuple(_column_stats(message, column_id) for message in self.stripe_statistics)
@@ -162,10 +159,10 @@ def tail_length(last_bytes: bytes) -> int:
     """Return the number of bytes at the end of the file that :func:`parse_tail` needs.
 
     Args:
-        last_bytes: the end of the file, 256 bytes or more (the whole of a shorter file).
+        last_bytes: at least the last 256 bytes of the file (all bytes of a shorter file).
 
     Raises:
-        FormatError: they are not the end of an ORC file (INVALID_ORC_TAIL).
+        FormatError: the bytes are not the end of an ORC file (INVALID_ORC_TAIL).
     """
     return parse_postscript(last_bytes).tail_length
 
@@ -178,8 +175,8 @@ def parse_tail(last_bytes: bytes, file_length: int) -> OrcTail:
         file_length: length of the whole file.
 
     Raises:
-        FormatError: the bytes are too few or damaged (INVALID_ORC_TAIL), or compressed in a way
-            that acidsql cannot read (UNSUPPORTED_ORC_COMPRESSION).
+        FormatError: there are too few bytes or they are damaged (INVALID_ORC_TAIL), or acidsql
+            cannot read their codec (UNSUPPORTED_ORC_COMPRESSION).
     """
     postscript = _parse_checked_postscript(last_bytes, file_length)
     footer = _read_footer(postscript, last_bytes)
@@ -210,10 +207,10 @@ def parse_tail(last_bytes: bytes, file_length: int) -> OrcTail:
 
 
 def footer_content(last_bytes: bytes) -> bytes:
-    """Return the decompressed footer, a protobuf message.
+    """Return the decompressed footer, which is a protobuf message.
 
     Args:
-        last_bytes: as :func:`parse_tail` takes them.
+        last_bytes: see :func:`parse_tail`.
     """
     return _read_footer(parse_postscript(last_bytes), last_bytes)
 
@@ -221,10 +218,10 @@ def footer_content(last_bytes: bytes) -> bytes:
 def append_metadata(last_bytes: bytes, file_length: int, items: Mapping[str, bytes]) -> bytes:
     """Return the bytes that add user metadata to a file when they are appended to it.
 
-    They are a copy of the tail's sections, one more chunk of the footer with the items, and a new
-    postscript. Protobuf allows repeated fields anywhere in a message, and ORC readers count from
-    the end of the file, so the old tail becomes dead bytes. An item whose key the file has already
-    replaces the old one, because readers do not agree on which of two they use.
+    The bytes are a copy of the tail's sections, an additional chunk of the footer with the items,
+    and a new postscript. Protobuf allows repeated fields anywhere in a message, and ORC readers
+    start at the end of the file, so the old tail becomes dead bytes. A new item replaces an old
+    item with the same key, because readers do not agree which of the two they use.
 
     Args:
         last_bytes: at least the last :func:`tail_length` bytes of the file.
@@ -232,7 +229,7 @@ def append_metadata(last_bytes: bytes, file_length: int, items: Mapping[str, byt
         items: UTF-8 values by key.
 
     Raises:
-        FormatError: as :func:`parse_tail`.
+        FormatError: see :func:`parse_tail`.
     """
     postscript = _parse_checked_postscript(last_bytes, file_length)
     added = b"".join(
@@ -295,7 +292,7 @@ def _parse_stripe(message: bytes) -> Stripe:
 
 @lru_cache(maxsize=256)
 def _parse_types(messages: tuple[bytes, ...]) -> tuple[OrcType, ...]:
-    """Parse the type tree; it is cached for all files with the same one."""
+    """Parse a type tree; the result is cached for all files with the same type tree."""
     types = tuple(map(_parse_type, messages))
     for node in types:
         if any(subtype >= len(types) for subtype in node.subtypes):

@@ -1,7 +1,7 @@
 """Partition names, ``p=1/q=a%2Fb``.
 
 Hive: ``FileUtils.escapePathName``, ``Warehouse.makePartName``.
-Spark escapes the same characters and, on Windows, a few more; :func:`unescape` undoes both.
+Spark escapes the same characters and, on Windows, a few more. :func:`unescape` decodes both forms.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Undo :func:`escape`; a ``%`` without two hexadecimal digits after it stays."""
+    """Undo :func:`escape`; a ``%`` that two hexadecimal digits do not follow is kept."""
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def partition_name(columns: Sequence[str], values: Sequence[str]) -> str:
-    """Return the name of a partition; column names in lower case as Hive has them.
+    """Return the name of a partition, with column names in lower case as in Hive.
 
     Args:
         columns: partition columns in the table's order.
-        values: one text for each; an empty one becomes ``DEFAULT_PARTITION``.
+        values: one text for each column; an empty text becomes ``DEFAULT_PARTITION``.
 
     >>> partition_name(["p", "q"], ["1", "a/b"])
     'p=1/q=a%2Fb'

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-# In bytes; of HDFS too (dfs.namenode.fs-limits.max-component-length).
+# In bytes; HDFS has the same limit (dfs.namenode.fs-limits.max-component-length).
 _LONGEST_NAME = 255
 
 
 def can_exist(path: str) -> bool:
-    """Return whether file systems have such names as those in a path.
+    """Return whether file systems allow the names in a path.
 
     >>> can_exist("file:/a/b"), can_exist("file:/a/" + "b" * 256)
     (True, False)

@@ -1,4 +1,4 @@
-"""Minimal protobuf wire format: what reading ORC tails and adding fields to them takes."""
+"""Minimal protobuf wire format, to read ORC tails and to add fields to them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Field(NamedTuple):
 
     Attributes:
         number: field number.
-        value: int of a varint, bytes of everything else (numbers of fixed width undecoded).
+        value: int for a varint, otherwise bytes (numbers of fixed width are not decoded).
         raw: all bytes of the field, with its tag.
     """
 
@@ -29,8 +29,7 @@ def read_fields(message: bytes) -> Iterator[Field]:
     """Yield the fields of a message in order.
 
     Raises:
-        FormatError: the message ends inside a field or has an
-            unknown wire type (INVALID_ORC_TAIL).
+        FormatError: the message ends inside a field or has an unknown wire type (INVALID_ORC_TAIL).
     """
     position = 0
     while position < len(message):
@@ -61,7 +60,7 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
     """Decode the unsigned 64-bit varint at a position; return it and the position after it.
 
     Raises:
-        FormatError: the data end inside the number, or it is too long (INVALID_ORC_TAIL).
+        FormatError: the data ends inside the number, or the number is too long (INVALID_ORC_TAIL).
     """
     result = 0
     for shift in range(0, 70, 7):
@@ -100,7 +99,7 @@ def integer(field: Field) -> int:
     """Return the value of a varint field.
 
     Raises:
-        FormatError: it is none (INVALID_ORC_TAIL).
+        FormatError: the field is not a varint (INVALID_ORC_TAIL).
     """
     if isinstance(field.value, int):
         return field.value
@@ -111,7 +110,7 @@ def octets(field: Field) -> bytes:
     """Return the value of a bytes field.
 
     Raises:
-        FormatError: it is none (INVALID_ORC_TAIL).
+        FormatError: the field is not bytes (INVALID_ORC_TAIL).
     """
     if isinstance(field.value, bytes):
         return field.value

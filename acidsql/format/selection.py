@@ -1,7 +1,7 @@
-"""Selection of the directories that a snapshot reads, and of those that no reader needs any more.
+"""Selection of the directories that a snapshot reads, and of directories that no reader needs.
 
 Hive: ``AcidUtils.getAcidState`` with ``processBaseDir``, ``processDeltaDir`` and
-``findBestWorkingDeltas``. It takes only names. The caller lists the directory.
+``findBestWorkingDeltas``. The selection uses only names. The caller lists the directory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ACID_PREFIXES = tuple(f"{kind.value}_" for kind in DirectoryKind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidState:
-    """Directories that a snapshot reads, and those that can be removed.
+    """Directories that a snapshot reads, and directories that can be removed.
 
     Attributes:
         base: the base to read, if any.
@@ -48,7 +48,7 @@ class AcidState:
 
     @property
     def directories(self) -> tuple[AcidDirectory, ...]:
-        """Base, if there is one, and deltas."""
+        """The base, if there is one, and the deltas."""
         return (*([self.base] if self.base else []), *self.deltas)
 
     @property
@@ -64,7 +64,7 @@ class AcidState:
 
 @dataclass(slots=True, kw_only=True)
 class _Listing:
-    """Parsed names, and the names found obsolete or aborted so far."""
+    """Parsed names, and the names that are known to be obsolete or aborted."""
 
     bases: list[AcidDirectory] = field(default_factory=list)
     deltas: list[AcidDirectory] = field(default_factory=list)
@@ -81,22 +81,23 @@ def select(
 ) -> AcidState:
     """Select the directories that a snapshot reads.
 
-    It is stricter than Hive in two points. A base is read only if its own write id is valid: Hive
-    also takes one whose write id is the lowest open one, and relies on locks.
-    Of two compactions of one range only the newer is read: Hive reads both, and relies on its
+    This selection is stricter than Hive in two points. A base is read only if its own write id is
+    valid. Hive also accepts a base with the lowest open write id, and relies on locks. If a range
+    was compacted twice, only the newer compaction is read. Hive reads both, and relies on its
     compactor not to compact a range twice.
 
     Args:
-        names: children of the table's or partition's directory, in any order; originals in
-            sub-directories as paths relative to it. Hidden names are ignored.
+        names: children of the table's or partition's directory, in any order. Originals in
+            sub-directories are paths relative to this directory. Hidden names are ignored.
         write_ids: the table's valid write ids; a compactor's list selects what it may compact.
         txns: the valid transactions, which make directories with a ``_v`` suffix visible.
         metadata: ``dataFormat`` of each base that has a ``_metadata_acid`` file, by name.
 
     Raises:
-        AcidAnalysisError: the snapshot is older than every base left (ACID_NOT_ENOUGH_HISTORY).
-        FormatError: a name starts like an ACID directory and is none (INVALID_DIRECTORY_NAME), or a
-            ``dataFormat`` is unknown (INVALID_BASE_METADATA).
+        AcidAnalysisError: the snapshot is older than all bases that exist
+            (ACID_NOT_ENOUGH_HISTORY).
+        FormatError: a name has the prefix of an ACID directory but is not valid
+            (INVALID_DIRECTORY_NAME), or a ``dataFormat`` is unknown (INVALID_BASE_METADATA).
     """
     listing = _classify(names, txns)
     base = _best_base(listing, write_ids, metadata or {})
@@ -114,9 +115,7 @@ def select(
 
 
 def _classify(names: Iterable[str], txns: ValidTxnList) -> _Listing:
-    """Parse the names, and leave out the directories of compactions that the snapshot does not
-    see.
-    """
+    """Parse the names, without the directories of compactions that the snapshot does not see."""
     listing = _Listing()
     for name in names:
         directory = parse_directory(name)
@@ -139,8 +138,9 @@ def _classify(names: Iterable[str], txns: ValidTxnList) -> _Listing:
 def _best_base(
     listing: _Listing, write_ids: ValidWriteIdList, metadata: Mapping[str, str]
 ) -> AcidDirectory | None:
-    """Return the valid base with the highest write id; of two with the same one, the compacted
-    one.
+    """Return the valid base with the highest write id.
+
+    If two bases have the same write id, return the compacted one.
     """
     best: AcidDirectory | None = None
     min_open = write_ids.min_open
@@ -161,7 +161,7 @@ def _best_base(
 
 
 def is_compacted(base: AcidDirectory, metadata: Mapping[str, str]) -> bool:
-    """Return whether a compaction made a base; others replace the rows of all lower write ids.
+    """Return whether a compaction wrote a base; other bases replace rows of lower write ids.
 
     Raises:
         FormatError: INVALID_BASE_METADATA.
@@ -183,7 +183,8 @@ def _is_valid_base(
         return True
     if not compacted:
         return write_ids.is_valid(write_id)
-    # An old version has write ids as open that committed later, and a base may end with one.
+    # In an old version, write ids that committed later count as open. The write id of a base can
+    # be one of them.
     return write_id <= write_ids.high_water_mark if min_open is None else write_id < min_open
 
 
@@ -200,7 +201,7 @@ def _not_enough_history(oldest: AcidDirectory, write_ids: ValidWriteIdList) -> A
 def _best_deltas(
     listing: _Listing, write_ids: ValidWriteIdList, base: AcidDirectory | None
 ) -> tuple[AcidDirectory, ...]:
-    """Return the widest deltas with write ids above the base's; the others become obsolete."""
+    """Return the widest deltas with write ids above the base; other deltas become obsolete."""
     current = 0 if base is None else base.max_write_id
     statement_id: int | None = None
     taken: list[AcidDirectory] = []
@@ -213,7 +214,8 @@ def _best_deltas(
                 current = delta.max_write_id
                 statement_id = delta.statement_id
         elif delta.max_write_id == current and statement_id is not None:
-            # Delta of another statement of the transaction, or the delete delta of an insert delta.
+            # A delta of another statement of the transaction, or the delete delta that belongs to
+            # an insert delta.
             taken.append(delta)
         elif taken and _same_range(delta, taken[-1]):
             # A compacted delta and its delete delta come in pairs.
@@ -265,10 +267,10 @@ def _statement(delta: AcidDirectory) -> int:
 
 
 def without_later_compactions(names: Iterable[str], write_id: int) -> list[str]:
-    """Leave out the names of compacted bases that have rows of write ids above a given one.
+    """Leave out the names of compacted bases that contain rows of write ids above ``write_id``.
 
-    To a snapshot that is older than all of them Hive gives no rows, because a cleaner may have
-    removed what it would read.
+    Hive refuses a snapshot that is older than all compacted bases, because a cleaner may have
+    removed its directories.
     """
     return [
         name
@@ -285,7 +287,7 @@ def max_write_id(names: Iterable[str]) -> int:
     """Return the highest write id in directory names, 0 if there is none.
 
     Names of other files are ignored. Directories of aborted and unfinished transactions count,
-    since their write ids are used up.
+    because their write ids are used up.
     """
     directories = filter(None, map(parse_directory, names))
     return max((0, *(directory.max_write_id for directory in directories)))
@@ -294,8 +296,8 @@ def max_write_id(names: Iterable[str]) -> int:
 def needs_row_filter(directory: AcidDirectory, write_ids: ValidWriteIdList) -> bool:
     """Return whether the rows of a selected directory must be filtered by ``currentTransaction``.
 
-    A streaming or compacted delta needs it if only some of its write ids are valid. A base never
-    needs it, because it has only committed rows.
+    A streaming or compacted delta needs the filter if only some of its write ids are valid. A base
+    never needs it, because it contains only committed rows.
     """
     if directory.kind is DirectoryKind.BASE:
         return False

@@ -1,4 +1,4 @@
-"""Thresholds of compactions, by Hive's names of settings and properties of tables."""
+"""Thresholds of compactions, with Hive's names for settings and table properties."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from acidsql.errors import invalid_setting
 from acidsql.format.durations import seconds
 
-# Before the name of a setting: the property of a table that replaces the setting.
+# With this prefix, the name of a setting is the name of a table property that overrides it.
 PROPERTY_PREFIX = "compactorthreshold."
 
 
@@ -19,13 +19,15 @@ class Thresholds:
 
     Attributes:
         delta_num: number of deltas and delete deltas above which they are merged.
-        delta_pct: size of the deltas, as a part of the base's, above which there is a new base.
-        least_delta_bytes: size of the deltas from which on that part counts; acidsql's own, where
-            looks come after every few writes and not every few minutes.
-        aborted_num: number of aborted writes above which what they left is removed.
-        aborted_seconds: age of an aborted write above which what it left is removed.
-        failed_num: number of failures in a row after which no compaction is requested any more.
-        failed_retry_seconds: time after the last failure after which one is requested again.
+        delta_pct: size of the deltas, as a fraction of the base's size, above which a new base is
+            written.
+        least_delta_bytes: size of the deltas from which on ``delta_pct`` applies. Hive lacks this
+            threshold; acidsql needs it because it checks after every few writes instead of every
+            few minutes.
+        aborted_num: number of aborted writes above which their files are removed.
+        aborted_seconds: age of an aborted write above which its files are removed.
+        failed_num: number of consecutive failures after which no more compactions are requested.
+        failed_retry_seconds: time after the last failure when a compaction is requested again.
     """
 
     delta_num: int = 10
@@ -51,7 +53,7 @@ SETTINGS = MappingProxyType(
 
 
 def with_settings(thresholds: Thresholds, settings: Mapping[str, str]) -> Thresholds:
-    """Replace thresholds by settings with Hive's names; settings of other names are passed over.
+    """Replace thresholds by settings with Hive's names; other settings are ignored.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -84,7 +86,7 @@ def of_table(thresholds: Thresholds, properties: Mapping[str, str]) -> Threshold
 
 
 def _number(name: str, text: str) -> float:
-    """Return a number, or where the setting is a time, such as ``12h``, its seconds."""
+    """Return the number in a setting, or the seconds of a duration (``12h``)."""
     try:
         return seconds(text) if SETTINGS[name].endswith("_seconds") else float(text)
     except ValueError as error:

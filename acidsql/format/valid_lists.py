@@ -1,7 +1,7 @@
 """Valid lists: the transactions and the write ids that a snapshot sees.
 
-Semantics and text forms are those of Hive's ``ValidReadTxnList``, ``ValidReaderWriteIdList`` and
-``ValidCompactorWriteIdList``.
+Semantics and text forms are the same as in Hive's ``ValidReadTxnList``, ``ValidReaderWriteIdList``
+and ``ValidCompactorWriteIdList``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LISTED = r"(?:[0-9]+(?:-[0-9]+)?(?:,|(?=:|\Z)))*"
 _IDS = re.compile(
     rf"(?P<mark>[0-9]+):(?P<min_open>[0-9]+):(?P<open>{_LISTED}):(?P<aborted>{_LISTED})"
 )
-# A range of a few characters may contain more ids than fit into memory.
+# Limit for parsed texts: a range of a few characters can contain more ids than fit into memory.
 _MOST_IDS = 1_000_000
 _DIGITS = 4000
 
@@ -41,7 +41,7 @@ class _ValidIds:
     aborted: frozenset[int] = frozenset()
 
     def is_valid(self, number: int) -> bool:
-        """Return whether what has this id is visible; 0, of original files, always is."""
+        """Return whether this id is visible; 0, the id of original files, always is."""
         return (
             number <= self.high_water_mark
             and number not in self.open
@@ -49,7 +49,7 @@ class _ValidIds:
         )
 
     def is_aborted(self, number: int) -> bool:
-        """Return whether the id is known to be aborted; ids above the high-water mark are not."""
+        """Return whether the id is known to be aborted; no id above the high-water mark is."""
         return number <= self.high_water_mark and number in self.aborted
 
     @property
@@ -68,12 +68,12 @@ class ValidTxnList(_ValidIds):
 
     Attributes:
         high_water_mark: highest transaction id that existed.
-        open: ids not above it that were open.
-        aborted: ids not above it that were aborted.
+        open: open ids up to the high-water mark.
+        aborted: aborted ids up to the high-water mark.
     """
 
     def up_to(self, txn_id: int) -> ValidTxnList:
-        """Return the transactions up to one of them."""
+        """Return the list of transactions up to ``txn_id``."""
         return ValidTxnList(
             high_water_mark=min(self.high_water_mark, txn_id),
             open=frozenset(number for number in self.open if number <= txn_id),
@@ -83,8 +83,8 @@ class ValidTxnList(_ValidIds):
     def to_string(self) -> str:
         """Return Hive's text, ``hwm:minOpen:open,…:aborted,…``.
 
-        Every id is written out: Hive 4 shortens five and more in a row to ``26-31`` and reads both
-        forms, Hive 3.1 reads only this one.
+        Every id is written out, because Hive 3.1 cannot read ranges. Hive 4 shortens five and more
+        consecutive ids to ``26-31``, and reads both forms.
         """
         return self._to_string()
 
@@ -106,8 +106,8 @@ class ValidWriteIdList(_ValidIds):
     Attributes:
         table: ``db.table`` in lower case.
         high_water_mark: highest write id of the snapshot; 0 shows original files only.
-        open: write ids not above it whose transaction was open.
-        aborted: write ids not above it whose transaction was aborted.
+        open: write ids of open transactions up to the high-water mark.
+        aborted: write ids of aborted transactions up to the high-water mark.
     """
 
     table: str
@@ -146,24 +146,24 @@ class ValidWriteIdList(_ValidIds):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactorWriteIdList(ValidWriteIdList):
-    """Write ids that a compactor sees: none below its high-water mark is open, aborted ones are
-    left out.
+    """Write ids that a compactor sees, without aborted ones.
 
-    A directory counts as valid if all of its write ids are at or below the mark, else not at all:
-    half of a streaming delta must never be compacted.
+    No write id up to the high-water mark is open.
+
+    A directory is valid only if all of its write ids are at or below the mark, because a part of a
+    streaming delta must never be compacted.
     """
 
     def range_validity(self, minimum: int, maximum: int) -> RangeValidity:  # noqa: ARG002
-        """Return ALL if the range ends at or below the high-water mark, else NONE."""
+        """Return ALL if the range ends at or below the high-water mark, otherwise NONE."""
         return RangeValidity.ALL if maximum <= self.high_water_mark else RangeValidity.NONE
 
 
 def compactor_write_ids(write_ids: ValidWriteIdList) -> CompactorWriteIdList:
-    """Return the write ids that a compaction may work on (Hive:
-    ``TxnUtils.createValidCompactWriteIdList``).
+    """Return the write ids that a compaction can process.
 
-    The high-water mark is lowered below the lowest open write id, so all exceptions left are
-    aborted.
+    Hive: ``TxnUtils.createValidCompactWriteIdList``. The high-water mark is lowered below the
+    lowest open write id, so that all remaining exceptions are aborted.
     """
     high_water_mark = write_ids.high_water_mark
     if write_ids.min_open is not None:
@@ -176,7 +176,7 @@ def compactor_write_ids(write_ids: ValidWriteIdList) -> CompactorWriteIdList:
 
 
 def _count(ids: frozenset[int], minimum: int, maximum: int) -> int:
-    # Most directories span one write id, most lists are long: walk whichever is shorter.
+    # Most directories have one write id, and most lists are long: iterate over the shorter one.
     if maximum - minimum < len(ids):
         return sum(number in ids for number in range(minimum, maximum + 1))
     return sum(minimum <= number <= maximum for number in ids)
@@ -198,7 +198,8 @@ def _parse(ids: str, text: str) -> tuple[int, frozenset[int], frozenset[int]]:
         raise _not_a_list(text)
     high_water_mark, min_open = _number(match["mark"]), _number(match["min_open"])
     opened, aborted = _parse_ids(match["open"], text), _parse_ids(match["aborted"], text)
-    # A compactor's text has the lowest open id above its mark, but lists no open ids.
+    # A compactor's text contains the lowest open id, which is above its mark, but lists no open
+    # ids.
     if min_open != min(opened, default=max(min_open, high_water_mark + 1)):
         raise _not_a_list(text)
     return high_water_mark, opened, aborted
@@ -215,7 +216,7 @@ def _parse_ids(listed: str, text: str) -> frozenset[int]:
 
 
 def _number(digits: str) -> int:
-    """Return a number of Hive, of 64 bits; a larger one counts as the largest."""
+    """Parse a 64-bit number of Hive; larger numbers are reduced to the largest one."""
     return min(int(digits[:_DIGITS]), LONG_MAX)
 
 

@@ -1,8 +1,8 @@
-"""Directories that may make two versions of a partition differ, selected only by their names.
+"""Directories that can make two versions of a partition differ, selected only by their names.
 
-A row that a later version has and an older one has not is of a write id that the older one does not
-see: nothing brings a deleted row back under its row id. A row that only the older one has is named
-by a delete event, or hidden by a base.
+A row that only the later version has must have a write id that the older version does not see,
+because a deleted row never returns with its row id. A row that only the older version has is named
+by a delete event or hidden by a base.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acidsql.format.valid_lists import RangeValidity, ValidWriteIdList
 class Lost(Enum):
     """Ways to find the rows of an older version that a later one lacks.
 
-    ``ALL`` are rows whose row ids may mean other rows in the later version.
+    ``ALL`` means all rows, because their row ids may identify other rows in the later version.
     """
 
     NONE = "none"
@@ -27,7 +27,7 @@ class Lost(Enum):
 
 
 def ways_of_loss(old: AcidState, new: AcidState, seen: ValidWriteIdList) -> Lost:
-    """Return how the rows of an older version that a later one lacks are found.
+    """Return how to find the rows of an older version that a later one lacks.
 
     Args:
         old: directories of the older version.
@@ -38,8 +38,8 @@ def ways_of_loss(old: AcidState, new: AcidState, seen: ValidWriteIdList) -> Lost
         return Lost.NONE
     if old.base == new.base:
         return Lost.BY_EVENTS if later_delete_deltas(new, seen) else Lost.NONE
-    # A rebalance gives all rows its highest write id. If the older version sees that one and lacks
-    # a lower one, which committed later, it has other rows under the same row ids.
+    # A rebalance gives all rows its highest write id. The older version can see this write id and
+    # lack a lower one, which committed later. It then has other rows with the same row ids.
     is_compacted = new.base is not None and new.base.visibility_txn_id > 0
     if is_compacted and seen.min_open is not None:
         return Lost.ALL
@@ -47,7 +47,7 @@ def ways_of_loss(old: AcidState, new: AcidState, seen: ValidWriteIdList) -> Lost
 
 
 def later_delete_deltas(new: AcidState, seen: ValidWriteIdList) -> tuple[AcidDirectory, ...]:
-    """Return the delete deltas of a later version that may have events hidden from an older one.
+    """Return the delete deltas of a later version with events that an older one may not see.
 
     Args:
         new: directories of the later version.
@@ -57,8 +57,9 @@ def later_delete_deltas(new: AcidState, seen: ValidWriteIdList) -> tuple[AcidDir
 
 
 def with_later_rows(old: AcidState, new: AcidState, seen: ValidWriteIdList) -> AcidState:
-    """Return those directories of a later version that may have rows of write ids that an older
-    one does not see, with all delete deltas.
+    """Return the directories of a later version that can contain rows an older one does not see.
+
+    The result includes all delete deltas.
 
     Args:
         old: directories of the older version.
@@ -71,14 +72,16 @@ def with_later_rows(old: AcidState, new: AcidState, seen: ValidWriteIdList) -> A
 
 
 def with_write_ids(state: AcidState, lowest: int, highest: int) -> AcidState:
-    """Return those directories of a version that may have rows of a range of write ids, with all
-    delete deltas.
+    """Return the directories of a version that can contain rows of a range of write ids.
+
+    The result includes all delete deltas.
     """
     inserts = [
         d for d in state.insert_deltas if d.min_write_id <= highest and d.max_write_id >= lowest
     ]
     base = state.base
-    # A base of only original files may have a write id below those of its rows, which is 0.
+    # A base that was compacted from only original files can have a write id below 0, which is the
+    # write id of its rows.
     if base is not None and max(base.max_write_id, 0) < lowest:
         base = None
     return AcidState(
@@ -94,13 +97,14 @@ def has_rows(state: AcidState) -> bool:
 
 
 def is_replaced_after(directory: AcidDirectory, write_id: int, write_ids: ValidWriteIdList) -> bool:
-    """Return whether a directory is the base of an INSERT OVERWRITE or TRUNCATE that committed with
-    a higher write id.
+    """Return whether a directory is the base of a later INSERT OVERWRITE or TRUNCATE.
+
+    The base must have a higher write id and be committed.
 
     Args:
-        directory: of a partition.
+        directory: directory of a partition.
         write_id: the write id.
-        write_ids: that are visible.
+        write_ids: write ids that are visible.
     """
     return (
         directory.kind is DirectoryKind.BASE

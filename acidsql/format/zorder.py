@@ -1,9 +1,8 @@
 """Order of rows along a curve through the range ids of several columns (``ZORDER BY``).
 
 A range id is the id of the range that contains a value. All ranges have about the same number of
-rows. They come from a sample of the rows, so that they are as even for skewed values. Rows that are
-close in one of the columns are then close in the file, whichever column it is (as Delta Lake's
-"Hilbert clustering" has it).
+rows, even for skewed values, because they come from a sample of the rows. Rows that are close in
+any one of the columns are then close in the file (as in Delta Lake's "Hilbert clustering").
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 ZORDER_PROPERTY = "acidsql.zorder.columns"
 # Bits of a range id.
 BITS = 10
-# Columns of a curve at most: its table grows with the square of two to their number.
+# Largest number of columns of a curve: its table grows with the square of two to their number.
 MOST_COLUMNS = 5
 
 _COLUMN = r"`(?:[^`]|``)+`"
@@ -25,7 +24,7 @@ _ORDER = re.compile(rf"zorder\({_COLUMN}(?:, {_COLUMN})*\)")
 
 
 def order_text(columns: Sequence[str]) -> str:
-    """Return what the queue of compactions has in the place of an ORDER BY.
+    """Return the text of a Z-order that the queue of compactions has instead of an ORDER BY.
 
     >>> order_text(["a", "b"])
     'zorder(`a`, `b`)'
@@ -35,7 +34,7 @@ def order_text(columns: Sequence[str]) -> str:
 
 
 def zorder_columns(order_by: str) -> tuple[str, ...] | None:
-    """Return the columns of a Z-order in the queue; None if it is another order.
+    """Return the columns of a Z-order in the queue; None for other orders.
 
     >>> zorder_columns("zorder(`a`, `b``c`)"), zorder_columns("a, b")
     (('a', 'b`c'), None)
@@ -58,7 +57,7 @@ class Ranges(NamedTuple):
     """Ranges of a column.
 
     Attributes:
-        bounds: lowest value of each range but of the first one, all different.
+        bounds: lowest value of each range except the first, all different.
         ids: range id of each range.
     """
 
@@ -69,13 +68,13 @@ class Ranges(NamedTuple):
 def ranges_of(sample: Sequence[Any], bits: int) -> Ranges:
     """Divide the values of a column into ranges.
 
-    A value that is frequent is in a range of its own. There are fewer ranges then. The id of a
-    range is the place of its middle row among all rows. The highest bit therefore divides the rows
-    into halves, if the values allow it.
+    A frequent value gets its own range, and there are fewer ranges then. The id of a range is the
+    position of its middle row among all rows. The highest bit therefore divides the rows into
+    halves, if the values allow it.
 
     Args:
         sample: values that can be compared, without None.
-        bits: of a range id.
+        bits: number of bits of a range id.
 
     >>> ranges_of(range(100), 2)
     Ranges(bounds=[25, 50, 75], ids=[0, 1, 2, 3])
@@ -93,11 +92,12 @@ def ranges_of(sample: Sequence[Any], bits: int) -> Ranges:
 
 
 def hilbert_table(columns: int) -> list[int]:
-    """Return the steps by which interleaved bits become a place on a Hilbert curve.
+    """Return the table that converts interleaved bits to a place on a Hilbert curve.
 
-    A step takes one bit of each column, the highest first. Its entry is at ``state << columns |
-    bits``, and has the bits of the place and above them the next state; the first state is 0.
-    (C. Hamilton, Compact Hilbert Indices, 2006: a state is an entry point and a direction.)
+    Each step uses one bit of each column, the highest first. The entry of a step is at
+    ``state << columns | bits``. It contains the bits of the place, and above them the next state.
+    The first state is 0. (C. Hamilton, Compact Hilbert Indices, 2006: a state is an entry point and
+    a direction.)
 
     >>> hilbert_table(1)
     [0, 1, 3, 2]
@@ -119,8 +119,8 @@ def hilbert_table(columns: int) -> list[int]:
 def hilbert_place(ids: Sequence[int], bits: int) -> int:
     """Return the place of a row on a Hilbert curve through all range ids.
 
-    Rows that follow each other on it are close in all columns, and no column comes before another;
-    where the bits are only interleaved, there are jumps.
+    Consecutive rows on the curve are close in all columns, and no column takes precedence. A curve
+    of interleaved bits would have jumps.
 
     >>> [hilbert_place(ids, 1) for ids in ((0, 0), (0, 1), (1, 1), (1, 0))]
     [0, 1, 2, 3]
@@ -130,9 +130,9 @@ def hilbert_place(ids: Sequence[int], bits: int) -> int:
         step = 0
         for column, number in enumerate(ids):
             step |= (number >> bit & 1) << column
-        found = table[state << columns | step]
-        place = place << columns | found & (1 << columns) - 1
-        state = found >> columns
+        entry = table[state << columns | step]
+        place = place << columns | entry & (1 << columns) - 1
+        state = entry >> columns
     return place
 
 
@@ -143,7 +143,7 @@ def _rotated(bits: int, by: int, width: int) -> int:
 
 
 def _gray_rank(bits: int) -> int:
-    """Return which of the reflected Gray codes bits are."""
+    """Return the rank of bits among the reflected Gray codes."""
     rank = 0
     while bits:
         rank ^= bits
@@ -152,7 +152,7 @@ def _gray_rank(bits: int) -> int:
 
 
 def _corner(place: int, columns: int) -> tuple[int, int]:
-    """Return where the curve enters the part of a cube with this place, and how it turns there."""
+    """Return the entry point and the turn of the curve in the part of a cube with this place."""
     if place == 0:
         return 0, 0
     entry = 2 * ((place - 1) // 2)

@@ -1,8 +1,8 @@
 """Reading of insert-only tables (Hive's "MM" tables): plain files in base and delta directories.
 
-Their rows have no row ids and are never deleted, so a snapshot is the directories that it selects
-(``AcidUtils.getAcidState``). The files may have other formats than ORC, and may be in
-subdirectories, as UNION ALL writes them.
+Their rows have no row ids and are never deleted, so the selected directories determine the rows of
+a snapshot (``AcidUtils.getAcidState``). The files may have formats other than ORC. They may be in
+subdirectories, which UNION ALL writes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _READERS = {
     FileFormat.PARQUET: "parquet.ParquetFileFormat",
     FileFormat.TEXT: "text.TextFileFormat",
 }
-# Column with the fields of a line, an array.
+# Array column with the fields of a line.
 _FIELDS = "__fields"
 _LINE = StructType([StructField("value", StringType())])
 
@@ -54,9 +54,9 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
     """Build a DataFrame of a snapshot's rows, with the table's columns in their order.
 
     Args:
-        record: contains the snapshot; what is read is noted in it.
-        as_stored: whether timestamps stay as Spark's reader has them, to be written again, and are
-            not converted to the session's time zone.
+        record: record with the snapshot; this function adds the files and bytes that it reads.
+        as_stored: whether timestamps keep the values of Spark's reader, to be written again. They
+            are then not converted to the session's time zone.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS, text with nested or escaped values.
@@ -83,10 +83,10 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
     reader = _READERS[table.file_format]
     relation = bridge.file_scan(session.spark, scanned, columns, _OPTIONS, reader)
     session.leases.watch(relation.index)
-    found = relation.rows
+    scanned_rows = relation.rows
     if table.partition_columns:
-        found = found.select("*", f"{bridge.FILE_ORDINAL} AS {ORDINAL}")
-    frame = found.frame()
+        scanned_rows = scanned_rows.select("*", f"{bridge.FILE_ORDINAL} AS {ORDINAL}")
+    frame = scanned_rows.frame()
     if is_text:
         split = F.split("value", re.escape(delimiter(table.serde_properties)), -1)
         frame = frame.select("*", split.alias(_FIELDS))
@@ -114,9 +114,7 @@ def _scanned(session: AcidSession, snapshot: TableSnapshot) -> list[bridge.ScanF
 
 
 def _from_text(session: AcidSession, table: Table, schema: StructType) -> list[Column]:
-    """Build the columns from lines as Hive's ``LazySimpleSerDe`` writes them; invalid values are
-    NULL.
-    """
+    """Build the columns from lines of Hive's ``LazySimpleSerDe``; invalid values become NULL."""
     check_text_columns(session, table)
     null = string_value(null_text(table.serde_properties))
     values = []
@@ -131,8 +129,7 @@ def _from_text(session: AcidSession, table: Table, schema: StructType) -> list[C
 
 
 def check_text_columns(session: AcidSession, table: Table) -> None:
-    """Check that a text table has only values that can be read and written without Hive's own
-    classes.
+    """Check that a text table only has values that acidsql can read and write without Hive.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS.
@@ -153,9 +150,7 @@ def null_text(properties: Mapping[str, str]) -> str:
 
 
 def delimiter(properties: Mapping[str, str]) -> str:
-    """Return the character between fields, which may be given as its code
-    (``LazyUtils.getByte``).
-    """
+    """Return the field delimiter, which the property may give as a code (``LazyUtils.getByte``)."""
     text = properties.get("field.delim", properties.get("serialization.format", "1"))
     try:
         return chr(int(text) & 0xFF)
@@ -164,8 +159,9 @@ def delimiter(properties: Mapping[str, str]) -> str:
 
 
 def with_blanks(value: Column, declared: DataType) -> Column:
-    """Pad the CHAR values in a column with blanks to their declared lengths, as Spark compares
-    them.
+    """Pad the CHAR values in a column with blanks to their declared lengths.
+
+    Spark compares padded values.
 
     Args:
         declared: type of the column; CHAR may also occur inside arrays, maps and structs.

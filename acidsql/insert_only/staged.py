@@ -1,4 +1,4 @@
-"""Files that Spark's own writers have staged for an insert-only table, by directory."""
+"""Files that Spark's writers have staged for an insert-only table, by directory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StagedDirectory:
     """Staged directory: the name of its target, the values of its partition, its files.
 
     Attributes:
-        sizes: in bytes, by the names of the files, where they are known.
+        sizes: sizes in bytes by file name, if known.
     """
 
     target: str
@@ -28,7 +28,7 @@ class StagedDirectory:
 
 
 def staged_directories(files: FileSystem, staging: StagingPlace) -> list[StagedDirectory]:
-    """Find the directories that were staged."""
+    """Find the staged directories."""
     if staging.local is None:
         return _listed(files, staging.path)
     return directories_of(staging.path, {f.path: f.size for f in files_of_jobs(staging)})
@@ -39,14 +39,14 @@ def directories_of(staging: str, sizes: Mapping[str, int]) -> list[StagedDirecto
 
     Args:
         staging: the staging directory.
-        sizes: sizes of the files by their paths, somewhere below it.
+        sizes: sizes of files at any depth below it, by path.
     """
-    found: dict[str, dict[str, int]] = defaultdict(dict)
+    sizes_by_directory: dict[str, dict[str, int]] = defaultdict(dict)
     for path, size in sorted(sizes.items()):
         above, _, name = path.rpartition("/")
-        found[above][name] = size
+        sizes_by_directory[above][name] = size
     directories = []
-    for path, own in found.items():
+    for path, file_sizes in sizes_by_directory.items():
         target, *values = (
             part.partition("=")[2] for part in path.removeprefix(f"{staging}/").split("/")
         )
@@ -55,8 +55,8 @@ def directories_of(staging: str, sizes: Mapping[str, int]) -> list[StagedDirecto
                 target=target,
                 values=tuple(unescape(value) for value in values),
                 path=path,
-                files=tuple(own),
-                sizes=own,
+                files=tuple(file_sizes),
+                sizes=file_sizes,
             )
         )
     return directories
@@ -64,13 +64,15 @@ def directories_of(staging: str, sizes: Mapping[str, int]) -> list[StagedDirecto
 
 def _listed(files: FileSystem, staging: str) -> list[StagedDirectory]:
     """Find staged directories by listing them."""
-    found: list[StagedDirectory] = []
+    directories: list[StagedDirectory] = []
 
     def walk(path: str, target: str, values: tuple[str, ...]) -> None:
         names = files.names(path)
         parts = _parts(names)
         if parts:
-            found.append(StagedDirectory(target=target, values=values, path=path, files=parts))
+            directories.append(
+                StagedDirectory(target=target, values=values, path=path, files=parts)
+            )
         for name in names:
             if name.startswith(f"{TARGET}="):
                 walk(child(path, name), name[len(TARGET) + 1 :], ())
@@ -78,7 +80,7 @@ def _listed(files: FileSystem, staging: str) -> list[StagedDirectory]:
                 walk(child(path, name), target, (*values, unescape(name.partition("=")[2])))
 
     walk(staging, "", ())
-    return found
+    return directories
 
 
 def _parts(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Writing of insert-only tables: files of Spark's own writers, under Hive's names."""
+"""Writing of insert-only tables: files of Spark's writers, with Hive's names."""
 
 from __future__ import annotations
 
@@ -49,12 +49,13 @@ def write_insert_only(
     """Write rows into staging.
 
     Args:
-        rows: the table's columns, then the texts of the partition values (``part_columns``).
-        staging: where the statement stages.
+        rows: rows with the table's columns, then the texts of the partition values
+            (``part_columns``).
+        staging: staging place of the statement.
         target: name of the directory in staging.
-        values: those of the one partition that all rows go to, or None if the rows have them.
-        bucket: name of a column after these, with the bucket of each row; each becomes one file, in
-            a directory of its own.
+        values: partition values if all rows go to one partition, or None.
+        bucket: name of an additional last column with the bucket of each row. Each bucket becomes
+            one file in a separate directory.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.TEXT_COLUMNS.
@@ -63,8 +64,8 @@ def write_insert_only(
     parts = part_columns(table)
     path = child(staging.path, f"{TARGET}={target}")
     if values is not None:
-        own = zip(parts, values, strict=True)
-        path = child(path, *[f"{name}={escape(value)}" for name, value in own])
+        named_values = zip(parts, values, strict=True)
+        path = child(path, *[f"{name}={escape(value)}" for name, value in named_values])
         placed, parts = rows.drop(*parts), []
     else:
         placed = rows
@@ -72,9 +73,9 @@ def write_insert_only(
         parts = [*parts, bucket]
         placed = placed.repartition(*parts).sortWithinPartitions(*parts)
     elif parts:
-        few = bridge.input_bytes(rows) <= limits().one_task_bytes
-        once = rows if few else bridge.computed_once(rows)
-        placed = once.coalesce(1) if few else bridge.rebalance(once, parts)
+        is_small = bridge.input_bytes(rows) <= limits().one_task_bytes
+        once = rows if is_small else bridge.computed_once(rows)
+        placed = once.coalesce(1) if is_small else bridge.rebalance(once, parts)
         placed = placed.sortWithinPartitions(*parts)
     if table.file_format is FileFormat.TEXT:
         placed = placed.select(_line(session, table).alias("value"), *parts)
@@ -84,9 +85,7 @@ def write_insert_only(
 
 
 def _writer_options(table: Table) -> dict[str, str]:
-    """Return the options of the write job: the table's, and those that no session setting may
-    change.
-    """
+    """Return the options of the write job: table options, and options that are always fixed."""
     options = {
         k: v for k, v in table.properties.items() if k.startswith("orc.") and k != ORC_COMPRESS
     }
@@ -103,7 +102,7 @@ def _writer_options(table: Table) -> dict[str, str]:
 def _line(session: AcidSession, table: Table) -> Column:
     """Build a line of Hive's ``LazySimpleSerDe`` from the columns of a row.
 
-    It cannot contain a delimiter or a line break in a value: a row with one makes the job fail.
+    A value cannot contain a delimiter or a line break: a row with this value makes the job fail.
     """
     check_text_columns(session, table)
     separator, null = delimiter(table.serde_properties), null_text(table.serde_properties)
@@ -128,8 +127,9 @@ def _may_hold_anything(data_type: DataType) -> bool:
 def finalize_insert_only(
     session: AcidSession, table: Table, staging: StagingPlace
 ) -> list[FinishedDirectory]:
-    """Give the staged files Hive's names; files without rows are deleted, and directories without
-    files are left out.
+    """Give the staged files Hive's names, and delete files without rows.
+
+    Directories without files are left out.
     """
     finished = []
     for directory in staged_directories(session.files, staging):
@@ -184,8 +184,9 @@ def _rows(session: AcidSession, table: Table, path: str) -> int:
 
 
 def refuse_row_changes(table: Table, statement: str) -> None:
-    """Refuse UPDATE, DELETE and MERGE on an insert-only table, whose rows have no row ids
-    (``ErrorMsg`` 10414).
+    """Refuse UPDATE, DELETE and MERGE on an insert-only table, because its rows have no row ids.
+
+    Hive: ``ErrorMsg`` 10414.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.INSERT_ONLY_TABLE.

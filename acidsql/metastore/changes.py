@@ -13,7 +13,7 @@ from acidsql.metastore.table_statistics import Statistics
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterTable:
-    """Replace the definition of a table by another one of the same name.
+    """Replace the definition of a table; its name stays the same.
 
     Attributes:
         before: its definition under the lock of the transaction.
@@ -28,13 +28,13 @@ class AlterTable:
 class ReplaceTable:
     """Replace the definition of a table, its directory and all of its partitions.
 
-    The old directory is deleted when the transactions have ended that were open at the commit: they
-    may read it. It does not outlive the table.
+    Transactions that are open at the commit may read the old directory. It is deleted when they
+    have ended, or when the table is dropped.
 
     Attributes:
         before: its definition under the lock of the transaction.
-        after: its new definition, in a directory of its own (``Metastore.delete_if_aborted``).
-        table_id: of ``Metastore.table_owner``.
+        after: its new definition, with a new directory (``Metastore.delete_if_aborted``).
+        table_id: table id of ``Metastore.table_owner``.
     """
 
     before: Table
@@ -47,10 +47,10 @@ class RenameTable:
     """Rename a table, and move it with the partitions below it.
 
     Attributes:
-        table: its definition before.
+        table: its definition before the change.
         database: database of the new name.
         name: the new name.
-        location: its new directory; a server that chooses locations decides by itself.
+        location: its new directory; a server that chooses locations ignores it.
     """
 
     table: Table
@@ -68,11 +68,11 @@ class DropTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowTable:
-    """Make a table that was created only for this transaction visible under its name.
+    """Make a table that was created only for this transaction visible under its final name.
 
     Attributes:
-        staged: its definition until then (``Metastore.stage_table``).
-        name: its name.
+        staged: its definition before the commit (``Metastore.stage_table``).
+        name: its final name.
     """
 
     staged: Table
@@ -81,10 +81,10 @@ class ShowTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropDatabase:
-    """Drop a database that is empty after the changes before this one.
+    """Drop a database that is empty after the preceding changes.
 
     Attributes:
-        location: its directory, which is deleted if it is empty then; '' leaves it.
+        location: its directory, which is deleted if it is empty then; '' deletes nothing.
     """
 
     name: str
@@ -93,10 +93,11 @@ class DropDatabase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPartitions:
-    """Add partitions; those that exist already are left unchanged.
+    """Add partitions; partitions that exist already do not change.
 
     Attributes:
-        found: whether they were found with files, which older versions of the table did not have.
+        found: whether their directories already had files, which older versions of the table did
+            not contain.
     """
 
     table: Table
@@ -139,12 +140,13 @@ class DropPartitions:
 class RecordWrites:
     """Record that the transaction wrote to partitions, which are added if they are missing.
 
-    Statistics from which others answer queries are marked as out of date.
+    The metastore marks the statistics as out of date from which other engines answer queries.
 
     Attributes:
         written: the partitions; none for a table without partition columns.
-        mark: highest write id of the transactions that write together with this one, and commit no
-            earlier: under it statistics need to be marked only once. None: that of this one.
+        mark: highest write id of the transactions that write together with this one and do not
+            commit earlier. Under this write id, the statistics must be marked only once. None: the
+            write id of this transaction.
     """
 
     table: Table
@@ -154,13 +156,13 @@ class RecordWrites:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordStatistics:
-    """Keep statistics that the transaction has computed.
+    """Store statistics that the transaction has computed.
 
-    They are out of date from the start if another transaction, which it does not see, has committed
-    a write meanwhile; who commits later marks them (``RecordWrites``).
+    They are out of date immediately if another transaction, which this one does not see, has
+    committed a write meanwhile. Later writers mark them at their commit (``RecordWrites``).
 
     Attributes:
-        computed: of the table, of partitions, or of both.
+        computed: statistics of the table, of partitions, or of both.
     """
 
     table: Table
@@ -169,10 +171,10 @@ class RecordStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedFile:
-    """File outside of all tables whose content a transaction has copied into one.
+    """File outside of all tables whose content a transaction has copied into a table.
 
     Attributes:
-        size: in bytes.
+        size: size in bytes.
         modified: time of modification, as ``FileSystem`` reports it.
     """
 
@@ -193,7 +195,8 @@ class RecordCounts:
     """Record in the history of a table what the transaction wrote to it.
 
     Attributes:
-        statement: what it did, if that is more than it was given the write id for; else None.
+        statement: the statement, if it differs from the one recorded with the write id; otherwise
+            None.
     """
 
     table: Table
@@ -203,13 +206,13 @@ class RecordCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordCompaction:
-    """Record in the history of a table that the transaction compacted it, or a partition.
+    """Record in the history of a table that the transaction compacted the table or a partition.
 
     Attributes:
         partition: name of the partition, or None.
         first_write_id: lowest write id that was merged.
         write_id: highest write id that was merged.
-        counts: files and bytes that were written.
+        counts: number of written files and bytes.
     """
 
     table: Table
@@ -222,12 +225,12 @@ class RecordCompaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOffset:
-    """Record how far a stream has been read whose records the transaction wrote to a table.
+    """Record up to which offset of a stream the transaction wrote the records to a table.
 
     Attributes:
         stream: name of the stream.
-        before: offset that the client goes on from; None if there was none.
-        offset: of the record after the last one that was written.
+        before: offset at which the client continued; None if there was none.
+        offset: offset of the record after the last written one.
     """
 
     table: Table
@@ -263,7 +266,7 @@ class Move:
     Attributes:
         source: its path.
         target: its new path; None deletes it.
-        keeps_directory: whether an empty directory takes its place.
+        keeps_directory: whether an empty directory replaces it.
     """
 
     source: str
@@ -273,21 +276,21 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOperation:
-    """File operation that the outcome of a transaction decides on, and that is done after it.
+    """File operation that depends on the outcome of a transaction and is executed after it.
 
-    Any process may do it, and several at once. All that is moved goes through the holding
-    directory, which exists before the outcome is known. Who finds the moves done takes the holding
-    directory away: a process that comes late can then move nothing any more, even if something else
-    has taken the place of what it was to move.
+    Any process may execute it, and several may do so at the same time. Every moved directory goes
+    through the holding directory, which exists before the outcome is known. A process that finds
+    the moves done removes the holding directory. A late process can then no longer move anything,
+    even if another directory has taken the name of the source.
 
     Attributes:
         holding: hidden directory on the file system of the sources; '' if there are no moves.
-        moves: of the directories below one parent.
+        moves: moves of the directories below one parent.
         loaded: files that are deleted unless they have changed.
         emptied: directories that are deleted at the end if they are empty, the inner ones first.
-        txn_id: the transaction, which is in the names of hidden files.
-        after_readers_of: id of a table, as long as which exists the operation waits until all
-            transactions have ended that were open at the commit; 0: it does not wait.
+        txn_id: the transaction, whose id is in the names of hidden files.
+        after_readers_of: id of a table. While that table exists, the operation waits for the end of
+            all transactions that were open at the commit. 0: it does not wait.
         readers_up_to: highest id of these transactions; 0 before the commit.
     """
 
@@ -300,7 +303,7 @@ class FileOperation:
     readers_up_to: int = 0
 
 
-# Readers and compactors pass over names that begin like this, in every engine.
+# The readers and compactors of every engine skip names with this prefix.
 HOLDING_PREFIX = "_acidsql_holding_"
 
 
@@ -313,8 +316,8 @@ def file_operations(
 
     Args:
         txn_id: the transaction.
-        changes: of its commit.
-        exists: returns whether a directory exists; what does not is not moved.
+        changes: changes of its commit.
+        exists: returns whether a directory exists; a missing directory is not moved.
     """
     grouped: dict[str, list[Move]] = {}
     loaded: list[LoadedFile] = []
@@ -336,7 +339,7 @@ def file_operations(
 
 
 def tables_of(change: CatalogChange) -> tuple[Table, ...]:
-    """Return the tables whose definitions or partitions a change touches."""
+    """Return the tables whose definitions or partitions a change affects."""
     match change:
         case AlterTable(before=table) | ReplaceTable(before=table) | ShowTable(staged=table):
             return (table,)
@@ -346,7 +349,7 @@ def tables_of(change: CatalogChange) -> tuple[Table, ...]:
 
 
 def new_places(changes: Sequence[CatalogChange]) -> tuple[str, ...]:
-    """Return the locations of the partitions that changes add, or may add."""
+    """Return the locations of the partitions that changes add or may add."""
     added: list[Partition] = []
     for change in changes:
         match change:
@@ -356,17 +359,17 @@ def new_places(changes: Sequence[CatalogChange]) -> tuple[str, ...]:
 
 
 def moving(txn_id: int, place: str, moves: Sequence[Move]) -> FileOperation:
-    """Return the operation that moves directories which lie in ``place``."""
+    """Return the operation that moves directories out of the directory ``place``."""
     return FileOperation(
         txn_id=txn_id, holding=f"{place}/{HOLDING_PREFIX}{txn_id}", moves=tuple(moves)
     )
 
 
 def _deleting_later(txn_id: int, change: ReplaceTable) -> FileOperation:
-    """Return the operation that deletes the old directory when no reader needs it."""
+    """Return the operation that deletes the old directory as soon as no reader needs it."""
     location = change.before.location
     operation = moving(txn_id, parent(location), [Move(source=location)])
-    # The transaction has another operation beside it: that for its abort.
+    # The transaction has a second operation, for its abort, which needs another holding directory.
     holding = f"{operation.holding}_replaced"
     return replace(operation, holding=holding, after_readers_of=change.table_id)
 

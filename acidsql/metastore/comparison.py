@@ -1,4 +1,4 @@
-"""Comparison of changes by rows before a commit: what a metastore returns and what it receives."""
+"""Values that a client and a metastore exchange to compare changes by rows before a commit."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ TableName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConcurrentWrite:
-    """Change of a place by a transaction that committed after another one was opened, which has
-    changed the same place.
+    """Change of a table or partition that this transaction has changed too.
+
+    The other transaction committed after this transaction was opened.
 
     Attributes:
-        txn_id: of the transaction that committed.
+        txn_id: id of the transaction that committed.
         write_id: its write id in the table.
-        database: of the table.
+        database: database of the table.
         table: name of the table.
         partition: name of the partition, None in a table without partitions.
-        operation: what it did, UPDATE or DELETE.
-        own_operation: what the other transaction did there.
+        operation: operation of the committed transaction, UPDATE or DELETE.
+        own_operation: operation of this transaction on the same table or partition.
     """
 
     txn_id: int
@@ -44,12 +45,12 @@ class ConcurrentWrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Comparison that the client of a transaction has made before its commit.
+    """Result of the comparison by rows that a client has made before a commit.
 
     Attributes:
-        disjoint: ids of transactions with whose changed rows it has none in common.
-        watched: tables whose rows the transaction depends on. No other transaction may have
-            committed a write id there that these lists do not show.
+        disjoint: ids of the transactions that changed none of the rows that this one changed.
+        watched: tables whose rows the transaction depends on, with the write ids that it has seen.
+            ``commit_txn`` returns False if another transaction has committed further ones.
     """
 
     disjoint: frozenset[int] = frozenset()

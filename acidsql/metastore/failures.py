@@ -16,20 +16,20 @@ from acidsql.errors import (
 from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Operation, Table
 
-# Condition of a call that the metastore did not get, as it did not take who was calling.
+# Condition of a call that the metastore did not receive, because it refused the authentication.
 NOT_ASKED = "METASTORE_AUTHENTICATION"
 # File systems have names of 255 bytes, and the directory of a database ends with ".db".
 _LONGEST_NAME = 255 - len(".db")
 
 
 def check_name(name: str) -> None:
-    """Check the name of a new database, table or view, which becomes that of a directory.
+    """Check the name of a new database, table or view, which becomes the name of a directory.
 
-    Spark has the same rule (SessionCatalog.validateName), with only English letters, and Hive too
-    (MetaStoreUtils.validateName).
+    Spark (SessionCatalog.validateName) and Hive (MetaStoreUtils.validateName) have the same rule,
+    but allow only English letters.
 
     Raises:
-        AcidAnalysisError: INVALID_SCHEMA_OR_RELATION_NAME, also of a name that is too long for a
+        AcidAnalysisError: INVALID_SCHEMA_OR_RELATION_NAME, also if the name is too long for a
             directory.
     """
     if len(name.encode(errors="replace")) > _LONGEST_NAME:
@@ -47,7 +47,7 @@ def check_name(name: str) -> None:
 
 
 def invalid_location(path: str, problem: str) -> AcidAnalysisError:
-    """Return the error for a path that nothing can have (INVALID_LOCATION).
+    """Return the error for a text that cannot be a path (INVALID_LOCATION).
 
     ``problem`` is a clause that follows "because".
     """
@@ -114,8 +114,9 @@ def table_exists(database: str, name: str) -> AcidAnalysisError:
 
 
 def table_replaced(table: Table) -> TableReplacedError:
-    """Return the error for a table that was replaced since a statement or its transaction began, by
-    one with other columns or another layout (TABLE_REPLACED).
+    """Return the error for a table that was replaced since the statement or transaction began.
+
+    The new table has other columns or another layout. The condition is TABLE_REPLACED.
     """
     return TableReplacedError(
         "TABLE_REPLACED",
@@ -126,7 +127,7 @@ def table_replaced(table: Table) -> TableReplacedError:
 
 
 def location_in_use(location: str, other: Table) -> AcidAnalysisError:
-    """Return the error for a new table whose place overlaps another one's (LOCATION_IN_USE)."""
+    """Return the error for a new table whose directory overlaps another's (LOCATION_IN_USE)."""
     return AcidAnalysisError(
         "LOCATION_IN_USE",
         f"{location} belongs to {other.full_name}, which lies in {other.location}: "
@@ -144,8 +145,9 @@ def partition_not_found(database: str, name: str, values: tuple[str, ...]) -> Ac
 
 
 def partition_exists(database: str, name: str, values: tuple[str, ...]) -> AcidAnalysisError:
-    """Return the error for a new or renamed partition whose values are taken
-    (PARTITION_ALREADY_EXISTS).
+    """Return the error for a new or renamed partition whose values are taken.
+
+    The condition is PARTITION_ALREADY_EXISTS.
     """
     return AcidAnalysisError(
         "PARTITION_ALREADY_EXISTS",
@@ -157,7 +159,7 @@ def partition_exists(database: str, name: str, values: tuple[str, ...]) -> AcidA
 def partition_values_mismatch(
     database: str, name: str, values: tuple[str, ...], columns: int
 ) -> AcidAnalysisError:
-    """Return the error for a partition that has not one value for each partition column.
+    """Return the error for a partition without exactly one value for each partition column.
 
     The condition is PARTITION_VALUES_MISMATCH; ``columns`` is the number of partition columns.
     """
@@ -192,9 +194,7 @@ def txn_committed(txn_id: int) -> TransactionStateError:
 
 
 def too_many_statements(txn_id: int, table: Table, most: int) -> FormatError:
-    """Return the error for a transaction that has used up its statement ids
-    (TOO_MANY_STATEMENTS).
-    """
+    """Return the error for a transaction without free statement ids (TOO_MANY_STATEMENTS)."""
     return FormatError(
         "TOO_MANY_STATEMENTS",
         f"transaction {txn_id} has used all {most} statement ids for {table.full_name}: write to "
@@ -204,7 +204,7 @@ def too_many_statements(txn_id: int, table: Table, most: int) -> FormatError:
 
 
 def no_such_txn(txn_id: int) -> TransactionStateError:
-    """Return the error for a transaction id that was never given (NO_SUCH_TXN)."""
+    """Return the error for a transaction id that was never allocated (NO_SUCH_TXN)."""
     return TransactionStateError(
         "NO_SUCH_TXN",
         f"transaction {txn_id} was never opened in this metastore; begin a new transaction",
@@ -228,19 +228,24 @@ _VERBS = {Operation.UPDATE: "update", Operation.DELETE: "delete"}
 
 
 def write_conflict(
-    txn_id: int, own: Operation | None, where: str, winner: int | str, theirs: Operation | None
+    txn_id: int,
+    operation_of_loser: Operation | None,
+    where: str,
+    winner: int | str,
+    operation_of_winner: Operation | None,
 ) -> WriteConflictError:
     """Return the error for a transaction that has lost a conflict (CONCURRENT_WRITE).
 
     Args:
         txn_id: the transaction.
-        own: what it did, None if that is not known.
+        operation_of_loser: operation of this transaction, None if it is not known.
         where: the table or partition that both changed.
         winner: the transaction that committed first.
-        theirs: what that one did, None if that is not known.
+        operation_of_winner: operation of that transaction, None if it is not known.
     """
     verbs = [
-        _VERBS.get(operation, "change") if operation else "change" for operation in (own, theirs)
+        _VERBS.get(operation, "change") if operation else "change"
+        for operation in (operation_of_loser, operation_of_winner)
     ]
     return WriteConflictError(
         "CONCURRENT_WRITE",
@@ -252,12 +257,12 @@ def write_conflict(
 
 
 def stream_offset_changed(
-    stream: str, expected: int | None, found: int | None
+    stream: str, expected: int | None, current: int | None
 ) -> TransactionStateError:
-    """Return the error for a stream that another client has read on (STREAM_OFFSET_CHANGED)."""
+    """Return the error for a stream that another client has advanced (STREAM_OFFSET_CHANGED)."""
     return TransactionStateError(
         "STREAM_OFFSET_CHANGED",
-        f"the offset of stream {stream!r} is {found}, and this client went on from {expected}: "
+        f"the offset of stream {stream!r} is {current}, and this client went on from {expected}: "
         "another client writes the same stream; end one of them",
         {"stream": stream},
     )

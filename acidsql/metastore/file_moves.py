@@ -1,8 +1,8 @@
-"""Performing the file operations that the outcome of a transaction decided on.
+"""Execution of the file operations that the outcome of a transaction requires.
 
-Each step is a rename of one name, which does nothing if the name is gone. So an operation can be
-interrupted anywhere and done again, also by several processes at once. An object store, where a
-rename copies, has only operations that delete, and they delete what is there.
+Each step renames one file or directory, and does nothing if its name is gone. An operation can
+therefore be interrupted anywhere and repeated, even by several processes at the same time. In an
+object store, where a rename copies, operations only delete, and they delete the current objects.
 """
 
 from __future__ import annotations
@@ -30,51 +30,51 @@ class FileVersion(Protocol):
 
 
 class ObjectStore(Protocol):
-    """Store whose renames would copy what is moved."""
+    """Object store, where a rename copies the objects."""
 
     def delete_objects(self, path: str) -> None:
-        """Delete what a directory has now, and nothing that comes later."""
+        """Delete the objects that a directory contains now, and none that are added later."""
 
 
 class Files(Protocol):
     """Operations on files that a metastore needs; ``FileSystem`` has them."""
 
     def object_store(self, path: str) -> ObjectStore | None:
-        """Return the object store that a path is on; None if it is on none."""
+        """Return the object store of a path; None if the path is not in an object store."""
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
 
     def make_directory(self, path: str) -> None:
-        """Create a directory and its parents, on the disk; one that exists is left as it is."""
+        """Create a directory and its parents durably; do nothing if it exists."""
 
     def move(self, source: str, target: str) -> bool:
-        """Rename; do nothing and return False without a source or a directory for the target.
+        """Rename; do nothing and return False if the source or the target's parent is missing.
 
-        On a local disk a directory takes the place of an empty one.
+        On a local disk, a directory can replace an empty one.
         """
 
     def version(self, path: str) -> FileVersion | None:
-        """Return the version of a file, or None if there is none."""
+        """Return the version of a file, or None if the file does not exist."""
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory with all that is in it; it may be gone."""
+        """Delete a file, or a directory with its contents; do nothing if it is gone."""
 
     def delete_if_empty(self, path: str) -> bool:
-        """Delete a directory if it is empty; return whether it does not exist any more."""
+        """Delete a directory if it is empty; return whether it no longer exists."""
 
     def sync_names(self, directories: Sequence[str]) -> None:
-        """Sync the names in directories; one that is gone is passed over."""
+        """Sync the names in directories; skip directories that are gone."""
 
 
 def prepare(files: Files, operation: FileOperation) -> None:
-    """Make the holding directory, before the outcome is known."""
+    """Create the holding directory, before the outcome is known."""
     if operation.holding and files.object_store(operation.holding) is None:
         files.make_directory(operation.holding)
 
 
 def perform(files: Files, operation: FileOperation) -> None:
-    """Do an operation, or what is left of it; it is on the disk at the end."""
+    """Execute an operation, or the rest of it; its effect is durable at the end."""
     for number, move in enumerate(operation.moves):
         store = files.object_store(move.source) if move.target is None else None
         if store is not None:
@@ -82,11 +82,11 @@ def perform(files: Files, operation: FileOperation) -> None:
             if move.keeps_directory:
                 files.make_directory(move.source)
             continue
-        held = f"{operation.holding}/{number}"
-        files.move(move.source, held)
+        held_path = f"{operation.holding}/{number}"
+        files.move(move.source, held_path)
         if move.target is not None:
             files.make_directory(parent(move.target))
-            files.move(held, move.target)
+            files.move(held_path, move.target)
         elif move.keeps_directory:
             files.make_directory(move.source)
     places = [place for move in operation.moves for place in (move.source, move.target) if place]
@@ -100,9 +100,9 @@ def perform(files: Files, operation: FileOperation) -> None:
 
 
 def discard(files: Files, operation: FileOperation) -> None:
-    """Take the holding directory away and delete it, with what is left in it."""
+    """Remove the holding directory with its remaining contents."""
     if operation.holding and files.object_store(operation.holding) is None:
-        # First renamed: a late process must find no directory to move anything into.
+        # Rename it first, so that a late process finds no directory to move anything into.
         files.move(operation.holding, operation.holding + _DONE)
         files.delete(operation.holding + _DONE)
         files.sync_names(_parents([operation.holding]))
@@ -110,20 +110,23 @@ def discard(files: Files, operation: FileOperation) -> None:
 
 def _delete_loaded(files: Files, txn_id: int, loaded: LoadedFile) -> None:
     if files.object_store(loaded.path) is not None:
-        found = files.version(loaded.path)
-        if found is not None and (found.size, found.modified) == (loaded.size, loaded.modified):
+        version = files.version(loaded.path)
+        if version is not None and (version.size, version.modified) == (
+            loaded.size,
+            loaded.modified,
+        ):
             files.delete(loaded.path)
         return
     above, _, name = loaded.path.rpartition("/")
     hidden = f"{above}/{_LOADED_PREFIX}{txn_id}_{name}"
-    # A process that died may have hidden it, and another file may be in its place since.
+    # A process that died may have hidden the file, and another file may have its name now.
     if files.version(hidden) is None:
         files.move(loaded.path, hidden)
-    # Compared after the rename: no process can put another file in its place now.
-    found = files.version(hidden)
-    if found is None:
+    # Compare after the rename, because no process can replace the hidden file now.
+    version = files.version(hidden)
+    if version is None:
         return
-    if (found.size, found.modified) == (loaded.size, loaded.modified):
+    if (version.size, version.modified) == (loaded.size, loaded.modified):
         files.delete(hidden)
     else:
         files.move(hidden, loaded.path)

@@ -1,4 +1,4 @@
-"""Value objects of a table's history: what each write id was given for, and what became of it."""
+"""Value objects of a table's history: the statement and the outcome of each write id."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class RecordedStatement:
     """Statement that a transaction carries out on a table.
 
     Attributes:
-        operation: in upper case, such as ``UPDATE`` or ``INSERT OVERWRITE``.
-        text: its text; None if it is not to be kept, or was no text.
+        operation: name in upper case, such as ``UPDATE`` or ``INSERT OVERWRITE``.
+        text: its SQL text; None if the text must not be stored, or if the statement had none.
     """
 
     operation: str
@@ -28,11 +28,11 @@ class WriteCounts:
     """Rows, files and bytes that a transaction wrote to a table; None is an unknown number.
 
     Attributes:
-        inserted: rows that are new.
-        updated: rows that were replaced.
-        deleted: rows that are gone.
-        files: files with rows or delete events.
-        size: of these files, in bytes.
+        inserted: number of new rows.
+        updated: number of replaced rows.
+        deleted: number of deleted rows.
+        files: number of files with rows or delete events.
+        size: size of these files, in bytes.
     """
 
     inserted: int | None = 0
@@ -42,7 +42,7 @@ class WriteCounts:
     size: int | None = 0
 
     def __add__(self, other: WriteCounts) -> WriteCounts:
-        """Return the sums; what one of the two has not counted is not counted."""
+        """Return the sums; a sum is unknown if one of its numbers is unknown."""
         return WriteCounts(
             inserted=_sum(self.inserted, other.inserted),
             updated=_sum(self.updated, other.updated),
@@ -52,11 +52,11 @@ class WriteCounts:
         )
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
 
 
-# Of an entry about which nothing else is known than its write id.
+# Counts of an entry if only its write id is known.
 UNCOUNTED = WriteCounts(inserted=None, updated=None, deleted=None, files=None, size=None)
 
 
@@ -65,18 +65,18 @@ class HistoryEntry:
     """Write id of a table, or a compaction, in the table's history.
 
     Attributes:
-        write_id: the write id; of a compaction the highest that it merged.
-        first_write_id: the same; of a compaction the lowest that it merged.
-        state: of the transaction.
+        write_id: the write id; for a compaction the highest that it merged.
+        first_write_id: the same; for a compaction the lowest that it merged.
+        state: state of the transaction.
         txn_id: the transaction; None if it is not known.
         started: time at which the transaction was opened, in seconds since 1970.
         ended: time of the commit or abort, in seconds since 1970.
-        user: who ran it.
-        host: where it ran.
+        user: user who ran the transaction.
+        host: host on which it ran.
         operation: see ``RecordedStatement``; None if it is not known.
         statement: text of the statement.
         partition: partition that a compaction merged.
-        counts: what it wrote; of a transaction that did not commit, nothing is known.
+        counts: what the transaction wrote; unknown if it did not commit.
     """
 
     write_id: int

@@ -1,4 +1,4 @@
-"""Kerberos of a metastore server, and delegation tokens, which stand in for tickets."""
+"""Kerberos settings of a metastore server, and delegation tokens, which replace tickets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _HOST = "_HOST"
 
 
 class Protection(IntEnum):
-    """Protection of messages once the client is authenticated, the weakest first. Names are those
-    of Hadoop, numbers those of security layers in RFC 4752.
+    """Protection of messages after the authentication of the client, the weakest first.
+
+    The names are Hadoop's. The numbers are those of the security layers in RFC 4752.
     """
 
     AUTHENTICATION = 1
@@ -24,7 +25,7 @@ def least_protection(text: str) -> Protection:
     """Return the weakest protection that a value of Hadoop's setting names.
 
     Raises:
-        KeyError: it names something else.
+        KeyError: the text contains an unknown name.
 
     >>> least_protection("privacy,integrity")
     <Protection.INTEGRITY: 2>
@@ -37,14 +38,14 @@ class Kerberos:
     """Kerberos principal of a metastore server, and the protection of messages.
 
     Attributes:
-        principal: ``hive/_HOST@REALM``; ``_HOST`` means the host of the URI. Without one, only
-            a delegation token authenticates.
+        principal: ``hive/_HOST@REALM``; ``_HOST`` means the host of the URI. Without a principal,
+            the client can authenticate only with a delegation token.
         host: host name that replaces ``_HOST``, such as the name behind a load balancer; None means
             the host of the URI.
-        protection: the least that a server must offer; of those that it offers, the strongest is
-            taken.
-        token: a delegation token (``TokenFile("…")`` of ``acidsql.metastore.tokens``), which is
-            used in the place of a ticket; None, and a source that has none, mean the ticket.
+        protection: the weakest protection that is acceptable; the client chooses the strongest one
+            that the server offers.
+        token: source of a delegation token (``TokenFile("…")`` of ``acidsql.metastore.tokens``),
+            which replaces a ticket. If it is None, or has no token, the client uses the ticket.
     """
 
     principal: str = ""
@@ -63,17 +64,17 @@ class Kerberos:
         return (self.host or connected_to).lower() if named in ("", _HOST) else named
 
     def current_token(self) -> DelegationToken | None:
-        """Return the token of a connection that is made now; None means a ticket.
+        """Return the token for a new connection; None means that it needs a ticket.
 
         Raises:
-            MetastoreError: METASTORE_AUTHENTICATION, it cannot be read.
+            MetastoreError: METASTORE_AUTHENTICATION, the token cannot be read.
         """
         return None if self.token is None else self.token.current()
 
     def with_current_token(self) -> Kerberos:
-        """Return the same with the token itself, for another process.
+        """Return a copy that contains the current token itself, for another process.
 
         Raises:
-            MetastoreError: METASTORE_AUTHENTICATION, it cannot be read.
+            MetastoreError: METASTORE_AUTHENTICATION, the token cannot be read.
         """
         return replace(self, token=self.current_token())

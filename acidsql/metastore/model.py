@@ -1,6 +1,6 @@
 """Value objects of a metastore: tables, partitions, transactions, locks, compactions.
 
-Names and states are those of the Hive Metastore's Thrift interface (``hive_metastore.thrift``).
+Names and states come from the Hive Metastore's Thrift interface (``hive_metastore.thrift``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from acidsql.format.partitions import partition_name
 from acidsql.metastore.moments import ChangeRange, Moment
 from acidsql.syntax.constraints import Constraint
 
-# Hive keeps the write ids up to this one for the files of a converted table.
+# Hive reserves the write ids up to this one for the files of a converted table.
 RESERVED_WRITE_IDS = 10_000_000
 
 
@@ -82,16 +82,16 @@ class CompactionType(StrEnum):
 
     MINOR = "minor"
     MAJOR = "major"
-    # Hive's own, in a queue that is shared with it.
+    # Only Hive requests these, in a queue that acidsql shares with it.
     REBALANCE = "rebalance"
     ABORT_TXN_CLEANUP = "abort_txn_cleanup"
     SMART_OPTIMIZE = "smart_optimize"
-    # acidsql's own: nothing is merged, and directories that no reader needs are removed.
+    # Only in acidsql: it merges nothing, and removes the directories that no reader needs.
     CLEANUP = "cleanup"
 
 
 class CompactionState(StrEnum):
-    """State of a compaction, with the words of Hive's SHOW COMPACTIONS."""
+    """State of a compaction, in the words of Hive's SHOW COMPACTIONS."""
 
     INITIATED = "initiated"
     WORKING = "working"
@@ -99,7 +99,7 @@ class CompactionState(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     REFUSED = "refused"
-    # Hive's own, in a queue that is shared with it.
+    # Only Hive sets these, in a queue that acidsql shares with it.
     DID_NOT_INITIATE = "did not initiate"
     ABORTED = "aborted"
 
@@ -108,14 +108,14 @@ class CompactionState(StrEnum):
 class Column:
     """Column of a table.
 
-    No two columns of a table differ only by case (``stored_name``, ``key``).
+    The names of two columns of a table never differ only by case (``stored_name``, ``key``).
 
     Attributes:
-        name: as it was written, and as Spark shows it.
+        name: name as the user wrote it, and as Spark shows it.
         type: type as Spark and Hive write it (``decimal(10,2)``, ``struct<a:int>``).
         default: SQL text of the DEFAULT, or None.
-        initial: value of rows in files from before the column was added, as the text of a partition
-            has it; None for NULL.
+        initial: value for the rows of files that are older than the column, written like the value
+            of a partition; None for NULL.
         generated: SQL text of GENERATED ALWAYS AS, or None.
         identity: SQL text of an identity column (``Identity.text``), or None.
     """
@@ -131,35 +131,38 @@ class Column:
 
     @property
     def stored_name(self) -> str:
-        """Name in lower case, as Hive, the files and the directories of partitions have it."""
+        """Name in lower case, as in Hive, in the files and in the directories of partitions."""
         return lowered(self.name)
 
     @property
     def key(self) -> str:
-        """Name that distinguishes the columns of a table, whatever their case."""
+        """Name without regard to case, which is unique within a table."""
         return folded(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Table or view of the catalog. Its name and that of its database are in lower case, as in
-    Hive; its columns have the names that were written.
+    """Table or view of the catalog.
+
+    The names of the table and of its database are in lower case, as in Hive. The names of its
+    columns are as the user wrote them.
 
     Attributes:
-        bucket_columns: names of the columns of CLUSTERED BY; a row goes to the file that their hash
-            chooses.
+        bucket_columns: names of the columns of CLUSTERED BY; the hash of their values chooses the
+            file of a row.
         num_buckets: number of buckets of CLUSTERED BY; 0 means that the table is not bucketed.
         serde_properties: delimiters of text files (``field.delim``), for an insert-only table.
         created: seconds since 1970.
-        constraints: those beside NOT NULL and DEFAULT, which the columns have. Each is enabled or
-            not, and the parent of a foreign key has its database. A metastore gives names to those
-            without one.
-        as_of: moment whose version of the table a statement reads, None for now; no part of the
-            definition.
-        changes: changes that a statement reads instead of the rows, None for the rows; no part of
-            the definition.
-        replaced_by: write id of the transaction that gave the table this definition, with a
-            directory of its own (``ReplaceTable``); 0 for none. A snapshot without it does not fit.
+        constraints: all constraints except NOT NULL and DEFAULT, which ``Column`` contains. Each
+            one is enabled or not, and the parent of a foreign key includes its database. A
+            metastore names the constraints that have no name.
+        as_of: moment whose version of the table a statement reads, None for the current version;
+            not part of the definition.
+        changes: changes that a statement reads instead of the rows, None to read the rows; not part
+            of the definition.
+        replaced_by: write id of the transaction that gave the table this definition and a new
+            directory (``ReplaceTable``); 0 for none. A snapshot that does not contain this write id
+            does not match the definition.
     """
 
     database: str
@@ -183,8 +186,9 @@ class Table:
 
     @property
     def insert_only(self) -> bool:
-        """Return whether the table is insert-only: its rows have no row ids ("MM" table,
-        AcidUtils).
+        """Return whether the table is insert-only, so that its rows have no row ids.
+
+        Hive calls it an "MM" table (AcidUtils).
         """
         return self.properties.get("transactional_properties", "").lower() == "insert_only"
 
@@ -195,27 +199,26 @@ class Table:
 
     @property
     def generated_columns(self) -> tuple[Column, ...]:
-        """Columns whose values are computed from those of others."""
+        """Columns whose values are computed from the values of other columns."""
         columns = (*self.columns, *self.partition_columns)
         return tuple(column for column in columns if column.generated is not None)
 
     @property
     def identity_columns(self) -> tuple[Column, ...]:
-        """Columns that get a number of their own in each new row, which are never partition
-        columns.
-        """
+        """Columns that get a unique number in each new row; they are never partition columns."""
         return tuple(column for column in self.columns if column.identity is not None)
 
     @property
     def bucketing_version(self) -> int:
-        """Version of Hive's hash of the bucket columns: 2 is Murmur3, 1 Java's hash codes (the
-        default).
+        """Version of Hive's hash of the bucket columns.
+
+        2 is Murmur3. 1, the default, is Java's hash codes.
         """
         return int(self.properties.get("bucketing_version", "1"))
 
     @property
     def full_name(self) -> str:
-        """Name with the database, ``db.table``, as valid-write-id lists have it."""
+        """Name with the database, ``db.table``, as in valid-write-id lists."""
         return f"{self.database}.{self.name}"
 
     def partition_name(self, values: Sequence[str]) -> str:
@@ -228,10 +231,11 @@ class Partition:
     """Partition of a table.
 
     Attributes:
-        values: one text for each partition column, as Hive keeps them;
+        values: one text for each partition column, as Hive stores it;
             ``__HIVE_DEFAULT_PARTITION__`` is NULL.
-        columns: columns of the partition, where they differ from the table's (Hive: ALTER TABLE …
-            ADD COLUMNS … RESTRICT changes only the table); None means the table's.
+        columns: columns of the partition if they differ from the table's; None if they are the
+            same. They differ after ALTER TABLE … ADD COLUMNS … RESTRICT of Hive, which changes only
+            the table.
     """
 
     values: tuple[str, ...]
@@ -244,8 +248,8 @@ class PlainTable:
     """Table that is not transactional.
 
     Attributes:
-        table: its definition as a transactional table.
-        external: True if dropping the table must leave its files.
+        table: the definition that it would have as a transactional table.
+        external: True if dropping the table must not delete its files.
         is_sorted: True if it was created with SORTED BY.
     """
 
@@ -257,12 +261,13 @@ class PlainTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOwner:
-    """Table of a metastore, whatever names it has or gets.
+    """Table of a metastore, identified independently of its current name.
 
     Attributes:
-        metastore_id: given to the metastore's file when it was made; copies have the same.
+        metastore_id: id that the metastore's file got when it was created; copies of the file have
+            the same id.
         file: path of the metastore's file.
-        table_id: of the table in it, never given to another one.
+        table_id: id of the table in that file, which no other table ever gets.
     """
 
     metastore_id: str
@@ -272,7 +277,7 @@ class TableOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockRequest:
-    """Lock component: a table, or one partition of it, with the type of lock and the operation.
+    """Lock component: a table or one of its partitions, the type of lock and the operation.
 
     Attributes:
         partition: name of the partition (``p=1/q=2``), or None for the whole table.
@@ -322,12 +327,14 @@ class Compaction:
     """Entry of the compaction queue or of its history (times in seconds since 1970).
 
     Attributes:
-        next_txn_id: transactions with a lower id may read what was there before.
-        done: when the result became visible; None if it is not, or if it is unknown.
-        size: bytes that it reads, about; None if it is unknown.
-        pool: workers that take it; None for those of no pool.
+        next_txn_id: transactions with a lower id may read the directories that the compaction
+            replaced.
+        done: time at which the result became visible; None if it is not visible, or if the time is
+            unknown.
+        size: approximate number of bytes that it reads; None if it is unknown.
+        pool: pool of the workers that take it; None for the workers without a pool.
         order_by: SQL text by which a rebalance sorts the rows.
-        buckets: number of files of a rebalance; None keeps it.
+        buckets: number of files that a rebalance writes; None keeps the current number.
     """
 
     compaction_id: int
@@ -353,7 +360,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionOptions:
-    """Options of a compaction besides its type; see ``Compaction``."""
+    """Options of a compaction in addition to its type; see ``Compaction``."""
 
     size: int | None = None
     pool: str | None = None
@@ -369,8 +376,8 @@ class WorkerLimits:
     """Choice of the compactions that a worker takes.
 
     Attributes:
-        pool: entries of this pool; None: those of no pool.
-        most_bytes: all workers together read no more than this at a time; None: no limit.
+        pool: the worker takes entries of this pool; None: entries without a pool.
+        most_bytes: limit for the bytes that all workers read at the same time; None: no limit.
     """
 
     pool: str | None = None
@@ -382,13 +389,13 @@ NO_LIMITS = WorkerLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionCandidate:
-    """Partition, or table without partitions, that was written to since the initiator's last look.
+    """Partition or unpartitioned table with writes since the initiator last examined it.
 
     Attributes:
         partition: its name; None for the whole table.
         writes: number of commits and aborts since then.
-        aborted: number of aborted writes to the table that are not cleaned.
-        oldest_abort: time of the oldest of these, in seconds since 1970.
+        aborted: number of aborted writes to the table that are not cleaned yet.
+        oldest_abort: time of the oldest of these aborts, in seconds since 1970.
     """
 
     database: str
@@ -401,28 +408,27 @@ class CompactionCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """Capabilities of a metastore: what it does by itself, and what it leaves to acidsql.
+    """Capabilities of a metastore: what it does itself, and what it leaves to acidsql.
 
     Attributes:
         is_id_authority: every transaction id and write id in a directory name comes from this
-            metastore. Where false, its file may have been lost, or restored from an older copy; ids
-            are then read from the directories.
+            metastore. If false, the metastore's file may have been lost or restored from an older
+            copy, and acidsql reads the ids from the directories.
         chooses_locations: it chooses the directories of databases and tables, and keeps them apart.
-        has_other_clients: other clients may create databases at any time. Such a database becomes
-            known to Spark when a statement names it; otherwise all databases do when a session
-            opens.
-        learns_writes_from_locks: its cleaner learns where an aborted transaction may have left
-            files: in the tables and partitions of the lock requests that follow the allocation of
-            a write id.
-        converts_spark_tables: it can take over a table of Spark's own catalog without moving it.
-        keeps_history: it keeps the history of tables, and takes ``RecordCounts`` and
+        has_other_clients: other clients may create databases at any time. If true, Spark learns of
+            a database when a statement names it. If false, Spark learns of all databases when a
+            session opens.
+        learns_writes_from_locks: from the lock requests after the allocation of a write id, its
+            cleaner learns where an aborted transaction may have left files.
+        converts_spark_tables: it can take over a table of Spark's catalog without moving the files.
+        keeps_history: it keeps the history of tables, and accepts ``RecordCounts`` and
             ``RecordCompaction``.
-        readers_know_zstd: everything that reads its tables decompresses zstd. ORC does from 1.6 on,
-            which Hive 4 has; Hive 3.1 has ORC 1.5.
-        queues_cleanups: ``request_cleanup`` is for acidsql. A server decides by itself what is
-            cleaned that no compaction has replaced.
-        keeps_initial_values: it keeps ``Column.initial``, and everything that reads its tables
-            knows it. Hive does not.
+        readers_know_zstd: all readers of its tables can decompress zstd. ORC can from 1.6 on, which
+            Hive 4 contains; Hive 3.1 contains ORC 1.5.
+        queues_cleanups: acidsql can call ``request_cleanup``. A server decides by itself when to
+            clean directories that no compaction has replaced.
+        keeps_initial_values: it stores ``Column.initial``, and all readers of its tables apply it.
+            Hive does not.
         compares_rows: transactions that changed different rows of a partition can both commit
             (``concurrent_writes``), and a commit can watch tables.
         replaces_tables: a commit can replace the columns, the partitions and the directory of a

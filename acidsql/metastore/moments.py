@@ -1,7 +1,8 @@
-"""Moments that tables are read as of, and the versions of tables that they find.
+"""Moments for time travel, and the versions of tables at these moments.
 
-Version n of a table is what was committed when its write id n committed. Write ids are no commit
-order: 7 may commit before 6, and then version 7 has no row of 6.
+Version n of a table contains everything that was committed when its write id n committed. The order
+of write ids is not the order of commits: 7 may commit before 6, and then version 7 contains no rows
+of 6.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _TRANSACTION = re.compile(r"\s*txn\s+([+-]?[0-9]{1,18})\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteIdMoment:
-    """Moment at which a write id of a table committed; 0 is before its first write."""
+    """Moment at which a write id of a table committed; 0 is the moment before its first write."""
 
     write_id: int
 
@@ -65,7 +66,7 @@ class BeforeTransactionMoment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeMoment:
-    """Moment by the clock: microseconds since 1970 in UTC."""
+    """Moment on the clock: microseconds since 1970 in UTC."""
 
     microseconds: int
 
@@ -101,7 +102,7 @@ Moment = (
 )
 
 
-# Moment that bounds changes, and when something may have been committed.
+# Moment that can bound a range of changes: something may have been committed at it.
 Bound = WriteIdMoment | TransactionMoment | TimeMoment
 
 
@@ -110,13 +111,13 @@ class ChangeRange:
     """Changes of a table that a statement reads, instead of its rows.
 
     Attributes:
-        first: moment whose commits are the first ones, or the write ids whose changes were read
-            before; None for the rows that are there at the end, each as an insert.
-        last: moment whose commits are the last ones; None for now.
-        includes_first: whether what was committed at ``first`` itself is among the changes.
-        includes_last: the same of ``last``.
-        keys: columns by which rows are recognised, in lower case; () for row ids.
-        net: whether what was inserted and deleted again is left out.
+        first: moment of the first commits, or the write ids whose changes were read before; None
+            for the rows of the last version, each as an insert.
+        last: moment of the last commits; None for now.
+        includes_first: whether the changes include the commits at ``first`` itself.
+        includes_last: whether they include the commits at ``last`` itself.
+        keys: columns that identify a row, in lower case; () for row ids.
+        net: whether rows that were inserted and deleted again are left out.
     """
 
     first: Bound | ValidWriteIdList | None
@@ -129,14 +130,14 @@ class ChangeRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableVersion:
-    """Version of a table that a moment has found.
+    """Version of a table at a moment.
 
     Attributes:
         write_id: number of the version; 0 if nothing was written before the moment.
-        committed: seconds since 1970 at which it committed; None if it is unknown.
-        write_ids: write ids whose rows and delete events the version has. Those that committed
-            later are among the open ones.
-        columns: that the table had in its files then; None if they are those of now, or
+        committed: time of its commit in seconds since 1970; None if it is unknown.
+        write_ids: write ids whose rows and delete events the version contains. It lists later
+            commits as open.
+        columns: columns that the table had in its files then; None if they are the current ones, or
             unknown.
     """
 
@@ -147,34 +148,34 @@ class TableVersion:
 
     @property
     def complete_up_to(self) -> int:
-        """Highest write id up to which the version has all that was ever committed.
+        """Highest write id up to which the version contains everything that was ever committed.
 
-        A base with a higher write id has rows that the version must not have.
+        A base with a higher write id has rows that are not in the version.
         """
         lowest = self.write_ids.min_open
         return self.write_ids.high_water_mark if lowest is None else lowest - 1
 
 
 def moment_of_text(text: str) -> WriteIdMoment | TransactionMoment | None:
-    """Parse what follows VERSION AS OF: a write id, or ``txn`` and a transaction id.
+    """Parse the text after VERSION AS OF: a write id, or ``txn`` and a transaction id.
 
     Returns:
-        None if it is neither.
+        None if the text is neither.
 
     >>> moment_of_text("7"), moment_of_text("txn 17"), moment_of_text("main")
     (WriteIdMoment(write_id=7), TransactionMoment(txn_id=17), None)
     """
-    found = _NUMBER.fullmatch(text)
-    if found is not None:
-        return WriteIdMoment(write_id=int(found[1]))
-    found = _TRANSACTION.fullmatch(text)
-    return None if found is None else TransactionMoment(txn_id=int(found[1]))
+    match = _NUMBER.fullmatch(text)
+    if match is not None:
+        return WriteIdMoment(write_id=int(match[1]))
+    match = _TRANSACTION.fullmatch(text)
+    return None if match is None else TransactionMoment(txn_id=int(match[1]))
 
 
 def microseconds(seconds: float) -> int:
     """Return a time in microseconds, rounded as ``MICROSECONDS_SQL`` does.
 
-    Times are kept more exactly than they are shown. What is shown must be what is compared.
+    Times are stored more exactly than they are shown. Comparisons must use the time as shown.
 
     >>> microseconds(1.0000004), microseconds(1.0000005)
     (1000000, 1000001)
@@ -182,5 +183,5 @@ def microseconds(seconds: float) -> int:
     return math.floor(seconds * _MICROSECONDS + 0.5)
 
 
-# The same of the column ``ended``.
+# SQL for the same rounding of the column ``ended``.
 MICROSECONDS_SQL = f"CAST(ended * {_MICROSECONDS} + 0.5 AS INTEGER)"

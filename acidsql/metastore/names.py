@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from acidsql.format.identifiers import lowered
 
-# File of an embedded metastore, beside the warehouse, where none is named.
+# Default file name of an embedded metastore, next to the warehouse.
 METASTORE_FILE = "acidsql_metastore.sqlite"
-# Begins the address of a Hive Metastore.
+# First characters of a Hive Metastore's address.
 THRIFT = "thrift://"
 
 

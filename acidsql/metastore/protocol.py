@@ -1,6 +1,6 @@
 """Protocol of a metastore: tables, partitions, transactions, write ids, locks, compactions.
 
-It is shaped like the Hive Metastore's Thrift interface, so that one behaviour suite tests the
+It is modelled on the Hive Metastore's Thrift interface, so that one test suite can test both the
 embedded metastore and Hive's. Semantics follow Hive 4 (``hive_metastore.thrift``, ``TxnHandler``).
 Nothing here depends on Spark.
 """
@@ -36,7 +36,7 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
 
     Raises:
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, SCHEMA_NOT_FOUND or PARTITION_NOT_FOUND, by every
-            method that takes such a name.
+            method that takes the name of a table, database or partition.
         TransactionStateError: TXN_ABORTED or NO_SUCH_TXN, by every method that takes a transaction
             id.
         MetastoreError: by every method.
@@ -44,78 +44,82 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
 
     # -- transactions ---------------------------------------------------------------------------
     def open_txn(self, user: str, host: str, txn_type: TxnType = TxnType.DEFAULT) -> int:
-        """Open a transaction and return its id; ids increase and are never given twice."""
+        """Open a transaction and return its id; ids increase and are never reused."""
 
     def open_batch(self, user: str, host: str, count: int) -> tuple[int, ...]:
-        """Open transactions that write one after the other, all in one step; return their ids.
+        """Open several transactions in one step; return their ids.
 
-        A server may limit their number, and give fewer.
+        The client uses them one after the other. A server may limit their number and open fewer.
         """
 
     def prepare_commit(self, txn_id: int, changes: Sequence[CatalogChange]) -> None:
-        """Take the changes of the catalog that a transaction makes at its commit, which is next.
+        """Prepare the catalog changes of a transaction; the caller commits it next.
 
-        An embedded metastore makes them in one step with the commit. Their file operations follow,
-        and are completed by the next use of the metastore if this process ends before. A server
-        knows no such step. It is asked whether the transaction is open and has its locks, and makes
-        one change after the other, with its files; if the transaction is aborted after all, what
-        can be taken back is taken back, unless others have changed it since.
+        An embedded metastore makes the changes and the commit in one step. The file operations of
+        the changes follow. If this process ends before, the next use of the metastore completes
+        them.
+
+        A server has no such step. acidsql checks that the transaction is open and holds its locks.
+        The server then makes one change after the other, and moves or deletes the files. If the
+        transaction is aborted later, acidsql undoes the changes that can be undone, except where
+        another client has made a further change.
 
         Raises:
-            MetastoreError: FILE_OPERATION_PENDING, what was dropped before is still in the place of
-                a new partition.
+            MetastoreError: FILE_OPERATION_PENDING, the directory of a new partition still contains
+                files that were dropped before.
         """
 
     def concurrent_writes(self, txn_id: int) -> tuple[ConcurrentWrite, ...]:
-        """Return the changes that a transaction's client compares with its own, row by row, before
-        the commit.
+        """Return the changes that the client must compare with its own, row by row.
 
-        They would be conflicts if the partition were the unit. Delete events name the rows of both.
+        The client does so before it commits. They are changes of the same partitions by
+        transactions that committed meanwhile. On both sides, delete events name the changed rows.
 
         A metastore that cannot compare rows (``Capabilities.compares_rows``) returns none.
         """
 
     def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
-        """Commit a transaction and release its locks; a committed one is left as it is.
+        """Commit a transaction and release its locks; do nothing if it is committed already.
 
-        The write set is checked: if a transaction that committed after this one was opened changed
-        the same table or partition, and both updated or deleted, this one is aborted. An object on
-        which it holds an EXCLUSIVE lock is exempt: it takes its snapshot of all transactions
-        (``valid_txns`` without an argument) once that lock is granted, and so has seen what was
-        committed before; see ``waiting_may_conflict`` for an exception.
+        The metastore checks the write set. It aborts this transaction if another one committed
+        after this one was opened, changed the same table or partition, and both updated or deleted
+        rows there.
+
+        Objects on which this transaction holds an EXCLUSIVE lock are exempt. It takes its snapshot
+        of all transactions (``valid_txns`` without an argument) after the lock was granted, so it
+        has seen all earlier commits. ``waiting_may_conflict`` describes an exception.
 
         Args:
-            compared: what the client has compared by rows (``Capabilities.compares_rows``). Those
-                concurrent writes are no conflicts. None makes the partition the unit. A metastore
-                that cannot compare rows ignores it.
+            compared: concurrent writes that the client has compared by rows, so that they are not
+                conflicts (``Capabilities.compares_rows``). None: the metastore compares partitions.
+                A metastore that cannot compare rows ignores it.
 
         Returns:
-            False if others have committed meanwhile that are not in ``compared``: nothing was
-            done, and they are to be compared too.
+            False if other transactions have committed that are not in ``compared``. The metastore
+            has then changed nothing, and the client must compare these transactions too.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the message names both transactions and the
                 object.
-            MetastoreError: ``failures.NOT_ASKED``, the metastore was not asked: the transaction is
-                open. After another one it may have committed.
+            MetastoreError: ``failures.NOT_ASKED``, the request did not reach the metastore, so the
+                transaction is open. After any other condition it may have committed.
         """
 
     @property
     def waiting_may_conflict(self) -> bool:
-        """Return whether changes that an EXCLUSIVE lock waited for are conflicts (Hive 3.1)."""
+        """Return whether a change that an EXCLUSIVE lock waited for is a conflict (Hive 3.1)."""
 
     def abort_txn(self, txn_id: int) -> None:
-        """Abort a transaction of this client, and release its locks; an aborted one is left as it
-        is.
+        """Abort a transaction of this client and release its locks, unless it is aborted already.
 
-        The client writes nothing under it any more.
+        The client must no longer write files for it.
         """
 
     def abort_txns(self, txn_ids: Sequence[int]) -> None:
         """Abort transactions of any client, and release their locks (ABORT TRANSACTIONS).
 
-        Aborted ones are left as they are. Their clients may be at work, and move directories to
-        their places before they notice.
+        Transactions that are aborted already do not change. The clients may still be running, and
+        may move directories to their final places before they notice the abort.
         """
 
     def require_open(self, txn_id: int) -> None:
@@ -126,25 +130,24 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         """
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
-        """Send heartbeats of these transactions; return those that are not open any more."""
+        """Send heartbeats of these transactions; return those that are no longer open."""
 
     def valid_txns(self, txn_id: int | None = None) -> ValidTxnList:
         """Return the current snapshot: open and aborted transactions up to the highest id.
 
-        With ``txn_id`` that transaction itself counts as valid. The snapshot does not end there, as
-        Hive's does: a transaction that opened later may have committed before one that opened
-        earlier, and a reader that sees the second commit must see the first.
+        With ``txn_id``, that transaction itself counts as valid. Hive's snapshot ends at that id,
+        but this one does not. A transaction that opened later may have committed before one that
+        opened earlier, and a reader that sees the second commit must also see the first.
         """
 
     def open_txns(self) -> tuple[TxnInfo, ...]:
         """Return the open and the aborted transactions, by id."""
 
     def reap(self) -> tuple[int, ...]:
-        """Abort open transactions whose last heartbeat is older than the time-out; return their
-        ids.
+        """Abort open transactions without a heartbeat within the time-out; return their ids.
 
-        Every ``open_txn`` and ``lock`` does this too. A server does it by itself: then nothing is
-        done here and nothing is returned.
+        Every ``open_txn`` and ``lock`` does this too. A server does it by itself, so this method
+        then does nothing and returns no ids.
         """
 
     @property
@@ -156,14 +159,15 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         """Capabilities of this metastore."""
 
     def seed_txn_id(self, next_txn_id: int) -> int:
-        """Raise the next transaction id to at least ``next_txn_id``; skipped ids count as
-        committed.
+        """Raise the next transaction id to at least ``next_txn_id``.
 
-        For directories that this metastore did not write, whose names have higher ids: the output
-        of a compaction carries the id of its transaction (``base_0000005_v0000123``).
+        The skipped ids count as committed. This is necessary if directories from another metastore
+        have higher ids in their names. The
+        name of a compaction's output contains the id of its transaction
+        (``base_0000005_v0000123``).
 
         Returns:
-            The highest transaction id that was given before.
+            The highest transaction id that was allocated before.
         """
 
     # -- write ids ------------------------------------------------------------------------------
@@ -173,7 +177,8 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         """Return the write id of an open transaction for a table, allocated by the first call.
 
         Args:
-            statement: what the transaction does to the table, for a metastore that keeps a history.
+            statement: the statement that the transaction runs on the table, for a metastore that
+                keeps a history.
         """
 
     def allocate_write_ids(
@@ -185,24 +190,25 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
     ) -> tuple[int, ...]:
         """Allocate the write ids of open transactions for a table in one step, without gaps.
 
-        None of the transactions may have one yet. No other transaction gets a write id between
-        two of them, so one directory can hold the rows of them all.
+        None of the transactions may have a write id for the table yet. No other transaction gets a
+        write id between them, so one directory can contain the rows of all these transactions.
 
         Returns:
             The write ids in the order of the transactions, ascending.
         """
 
     def stream_offset(self, database: str, table: str, stream: str) -> int | None:
-        """Return how far a stream has been read into a table, None if nothing was.
+        """Return how far a stream has been written to a table, None if nothing was written.
 
-        The change ``RecordOffset`` of a commit keeps it. A metastore that cannot keep it raises
+        The change ``RecordOffset`` of a commit stores it. A metastore that cannot store it raises
         UNSUPPORTED_FEATURE.STREAM_OFFSET.
         """
 
     def stream_lock(self, database: str, table: str, stream: str) -> LockRequest | None:
         """Return the lock that a transaction takes just before it records the offset of a stream.
 
-        The lock keeps two clients from recording one. None if the commit itself prevents that.
+        The lock prevents two clients from recording an offset at the same time. None if the commit
+        itself prevents that.
         """
 
     def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
@@ -214,43 +220,49 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         """Return the write ids of a table that a snapshot sees.
 
-        The rules are those of Hive's TxnCommonUtils and GetValidWriteIdsForTableFunction.
+        The rules come from Hive's TxnCommonUtils and GetValidWriteIdsForTableFunction.
         """
 
     def find_version(self, database: str, table: str, moment: Moment) -> TableVersion:
-        """Return the version of a table that was there at a moment.
+        """Return the version of a table that was current at a moment.
 
-        Version n is what was committed when write id n committed. A server does not report the
-        order of commits: there it is the write ids up to n, and none of them may be open any more.
+        Version n contains everything that was committed when write id n committed. A server does
+        not report the order of commits. On a server, version n therefore contains the write ids up
+        to n, and none of them may still be open.
 
         Raises:
-            AcidAnalysisError: VERSION_NOT_FOUND, there was none; HISTORY_NOT_AVAILABLE, it cannot
-                be read any more, or what it had is unknown; VERSION_HAS_OTHER_COLUMNS;
-                UNSUPPORTED_FEATURE.TIME_TRAVEL, a server does not know such a moment.
+            AcidAnalysisError: VERSION_NOT_FOUND, there was no version; HISTORY_NOT_AVAILABLE, the
+                version can no longer be read, or its contents are unknown;
+                VERSION_HAS_OTHER_COLUMNS; UNSUPPORTED_FEATURE.TIME_TRAVEL, a server cannot find
+                this kind of moment.
         """
 
     def with_recorded_columns(self, before: Table, after: Table, write_id: int) -> Table:
-        """Return the definition that a commit gives a table, such that ``find_version`` can find
-        the columns of older versions. A metastore that keeps them by itself returns ``after``.
+        """Add to a new definition the columns of older versions, for ``find_version``.
+
+        A metastore that keeps these columns by itself returns ``after`` unchanged.
 
         Args:
             before: the table under the lock of the transaction.
             after: its new definition.
-            write_id: of the transaction.
+            write_id: write id of the transaction.
+
+        Returns:
+            The definition that the commit must give to the table.
         """
 
     def hold_history(
         self, txn_id: int, database: str, table: str, version: TableVersion
     ) -> Mapping[str | None, int] | None:
-        """Keep what a version of a table reads from being removed while a transaction is open.
+        """Protect the directories that a version of a table reads while a transaction is open.
 
-        Cleaners that acidsql runs are held back; a server's own cannot be. It comes before the
-        table is listed.
+        The call holds back the cleaners that acidsql runs. It cannot hold back a server's cleaner.
+        Call it before you list the table's directories.
 
         Returns:
-            The write ids of bases, by the names of partitions or None: for these, directories of
-            older versions have been removed or may be at any moment. None if there is no record of
-            what was removed.
+            Write ids of bases by the name of the partition, or None for the whole table. In these
+            places, directories of older versions have been removed or may be removed at any moment.
+            None instead of a mapping if removals were not recorded.
         """
 
     def start_removal(
@@ -261,29 +273,30 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         write_id: int,
         tags: Collection[int] = (),
     ) -> bool:
-        """Record that directories are about to be removed that versions may need which do not have
-        all up to a write id.
+        """Record that a cleaner is about to remove directories that older versions may need.
+
+        These are the versions that do not contain all write ids up to ``write_id``.
 
         Args:
             tags: ids of the tags whose directories stay.
 
         Returns:
-            False if an open transaction reads such a version, or there is another tag; then nothing
-            may be removed.
+            False if an open transaction reads one of these versions, or if there is another tag.
+            The cleaner must then remove nothing.
         """
 
     def create_tag(
         self, database: str, table: str, name: str, moment: Moment | None, retain: float | None
     ) -> Tag:
-        """Create a tag, a name of a version that cleaners keep.
+        """Create a tag: a name for a version whose directories cleaners retain.
 
         Args:
-            moment: of the version; None for what is committed now.
-            retain: seconds for which it is kept; None: until it is dropped.
+            moment: moment of the version; None for the current version.
+            retain: seconds until the tag expires; None: it never expires.
 
         Raises:
-            AcidAnalysisError: TAG_ALREADY_EXISTS; see ``find_version``; UNSUPPORTED_FEATURE.TAGS, a
-                server cleans by itself.
+            AcidAnalysisError: TAG_ALREADY_EXISTS; the conditions of ``find_version``;
+                UNSUPPORTED_FEATURE.TAGS, the metastore is a server, which cleans by itself.
         """
 
     def drop_tag(self, database: str, table: str, name: str) -> None:
@@ -295,56 +308,58 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         """
 
     def tags(self, database: str, table: str) -> Sequence[Tag]:
-        """Return the tags of a table, expired ones too, in the order of their versions."""
+        """Return the tags of a table, including expired ones, in the order of their versions."""
 
     def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
-        """Return the oldest version that has all that was committed up to a write id; None if there
-        is none yet.
+        """Return the oldest version that contains all committed write ids up to ``write_id``.
+
+        None if there is no such version yet.
         """
 
     def hold_back_cleaner(
         self, txn_id: int, database: str, table: str, txns: ValidTxnList
     ) -> ValidTxnList:
-        """Keep what a snapshot of a table reads from being cleaned while a transaction is open.
+        """Protect the directories that a snapshot of a table reads while a transaction is open.
 
-        Most cleaners wait for every transaction that is open when a compaction commits; then this
-        does nothing. It comes before the table is listed.
+        Most cleaners wait for every transaction that is open when a compaction commits. This method
+        then does nothing. Call it before you list the table's directories.
 
         Args:
             txn_id: the transaction.
             txns: transactions that the snapshot sees.
 
         Returns:
-            The transactions whose compactions are read: a compaction that has committed after the
-            snapshot was taken may be cleaned already, and has the same rows.
+            The transactions whose compactions the statement must read. A compaction may have
+            committed after the snapshot. The directories that it replaced may be gone already, and
+            its output has the same rows.
         """
 
     def seed_write_id(self, database: str, table: str, next_write_id: int) -> None:
         """Raise the next write id of a table to at least ``next_write_id``.
 
-        Ids that were never allocated here then count as committed. For tables whose directories
-        have higher write ids than this metastore knows.
+        The skipped ids count as committed. This is necessary if the table's directories have higher
+        write ids than this metastore has allocated.
         """
 
     def table_owner(self, database: str, table: str) -> TableOwner | None:
         """Return the owner of a table's directory: a table of a metastore.
 
-        None if no other metastore can take the directory for its own, as on a server.
+        None if no other metastore can claim the directory, as with a server.
         """
 
     def table_identity(self, database: str, table: str) -> str:
-        """Return what identifies a table, so that one created in its place is another table.
+        """Return the identity of a table; a table that is created in its place has another one.
 
-        A rename keeps it, but on a server of Hive 3, which gives tables no numbers.
+        A rename keeps the identity, except on a server of Hive 3, which does not number tables.
         """
 
     def has_dropped(self, owner: TableOwner) -> bool:
-        """Return whether a table was one of this metastore, and is gone."""
+        """Return whether a table belonged to this metastore and has been dropped."""
 
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
-        """Return the write ids above one that were given to transactions of this metastore.
+        """Return the write ids above ``write_id`` that transactions of this metastore were given.
 
-        Those that ``seed_write_id`` skipped are not among them.
+        The result does not include ids that ``seed_write_id`` skipped.
         """
 
     def next_write_id(self, database: str, table: str) -> int:
@@ -352,25 +367,24 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
 
     # -- locks ----------------------------------------------------------------------------------
     def lock(self, txn_id: int, requests: Sequence[LockRequest]) -> LockState:
-        """Request all locks of a statement at once: all are granted, or all wait in the order of
-        arrival.
+        """Request all locks of a statement: either all are granted, or all wait.
 
-        INSERT, UPDATE and DELETE requests also enter the transaction's write set. A
-        dynamic-partition request enters as a placeholder, until ``add_dynamic_partitions``.
+        Requests wait in the order of arrival. INSERT, UPDATE and DELETE requests also enter the
+        transaction's write set. A dynamic-partition request enters it as a placeholder, until
+        ``add_dynamic_partitions``.
         """
 
     def check_lock(self, txn_id: int) -> LockState:
         """Check whether the locks requested with ``lock`` are granted; counts as a heartbeat."""
 
     def withdraw_locks(self, txn_id: int) -> None:
-        """Withdraw the lock requests of an open transaction that still wait; it goes on without
-        them.
+        """Withdraw the waiting lock requests of an open transaction, which continues without them.
 
-        The write set keeps what was entered with them.
+        The entries that these requests made in the write set stay.
         """
 
     def blockers(self, txn_id: int) -> tuple[LockInfo, ...]:
-        """Return the locks of others that this transaction's waiting requests wait for."""
+        """Return the locks of other transactions that this transaction's requests wait for."""
 
     def locks(self) -> tuple[LockInfo, ...]:
         """Return all locks, by id."""

@@ -30,8 +30,8 @@ class QueueProtocol(Protocol):
     ) -> Compaction:
         """Add a compaction to the queue.
 
-        If the same object is queued or being compacted already, the result has the state REFUSED
-        and the reason in ``error`` (CompactFunction).
+        If the same table or partition is already queued or being compacted, the result has the
+        state REFUSED and the reason in ``error`` (CompactFunction).
 
         Args:
             worker: name of the worker that will take the entry, used only for this request; None
@@ -39,11 +39,11 @@ class QueueProtocol(Protocol):
         """
 
     def request_cleanup(self, database: str, table: str, partition: str | None) -> Compaction:
-        """Add an entry READY_FOR_CLEANING, for directories that no reader needs and no compaction
-        has made obsolete.
+        """Add an entry READY_FOR_CLEANING without a compaction.
 
-        One that waits already and covers it is returned instead. A metastore with a cleaner of its
-        own has nothing to request, and raises UNSUPPORTED_FEATURE.CLEANUP.
+        It is for directories that no reader needs, although no compaction has replaced them. If a
+        waiting entry already covers the request, the method returns that entry. A metastore that
+        has its own cleaner raises UNSUPPORTED_FEATURE.CLEANUP.
         """
 
     def next_compaction(
@@ -51,19 +51,20 @@ class QueueProtocol(Protocol):
     ) -> Compaction | None:
         """Take the oldest INITIATED entry, make it WORKING and return it; None if there is none.
 
-        No entry is given to two workers. A metastore that does all compactions itself returns None.
+        Two workers never get the same entry. A metastore that runs all compactions itself returns
+        None.
 
         Args:
             compaction_id: entry to take instead of the oldest. A server gives it only to the worker
                 that has requested it.
-            chosen: which entries the worker takes; a server knows no sizes.
+            chosen: choice of the entries that the worker takes; a server ignores the sizes.
         """
 
     def compaction_given_back(self, compaction_id: int) -> None:
-        """Change an entry from WORKING to INITIATED: its worker has to end and has done nothing."""
+        """Change an entry from WORKING to INITIATED: its worker must end and has done nothing."""
 
     def abort_compaction(self, compaction_id: int) -> Compaction:
-        """Change an entry from INITIATED to ABORTED; return it, or as it is if it is not INITIATED.
+        """Change an entry from INITIATED to ABORTED; return the entry, changed or not.
 
         Raises:
             AcidLookupError: COMPACTION_NOT_FOUND.
@@ -80,17 +81,17 @@ class QueueProtocol(Protocol):
         """
 
     def compaction_failed(self, compaction_id: int, error: str) -> None:
-        """Change an entry from WORKING to FAILED; it stays in the history."""
+        """Change an entry from WORKING to FAILED; the history retains it."""
 
     def compaction_refused(self, compaction_id: int, reason: str) -> None:
-        """Change an entry from WORKING to REFUSED; it stays in the history."""
+        """Change an entry from WORKING to REFUSED; the history retains it."""
 
     def ready_to_clean(self) -> tuple[Compaction, ...]:
         """Return the READY_FOR_CLEANING entries whose old directories no transaction reads.
 
-        These have a ``next_txn_id`` that is not above the lowest open transaction. A metastore with
-        a cleaner of its own returns none. The embedded one first deletes the directories of
-        replaced tables that no transaction reads.
+        Their ``next_txn_id`` is not above the lowest open transaction. A metastore that has its own
+        cleaner returns none. The embedded metastore first deletes the directories of replaced
+        tables that no transaction reads.
         """
 
     def compaction_cleaned(
@@ -98,29 +99,29 @@ class QueueProtocol(Protocol):
     ) -> None:
         """Change an entry from READY_FOR_CLEANING to SUCCEEDED.
 
-        Aborted transactions may be forgotten if all that they wrote, up to this write id, is
-        cleaned.
+        The metastore can forget aborted transactions if the cleaner has removed everything that
+        they wrote up to this write id.
 
         Args:
-            kept: ranges of write ids of directories that stay and may have rows of aborted writes
-                among others.
+            kept: ranges of the write ids of directories that stay and may contain rows of aborted
+                writes.
         """
 
     def compaction_candidates(
         self, written_before: float | None = None
     ) -> tuple[CompactionCandidate, ...]:
-        """Return what the initiator has to look at, oldest first.
+        """Return the tables and partitions that the initiator must examine, oldest first.
 
         Args:
-            written_before: seconds since 1970; what was written to before is looked at even if it
-                was not often enough. None: only what was.
+            written_before: seconds since 1970. Objects with a write before that time are candidates
+                even if they have too few writes. None: only objects with enough writes are.
         """
 
     def compaction_looked(self, candidate: CompactionCandidate, look_after: int) -> None:
-        """Record that the initiator has looked at a candidate.
+        """Record that the initiator has examined a candidate.
 
         Args:
-            look_after: number of further writes after which the next look is due.
+            look_after: number of further writes after which the next examination is due.
         """
 
     def compactions(self) -> tuple[Compaction, ...]:
@@ -128,11 +129,11 @@ class QueueProtocol(Protocol):
 
     @property
     def initiates_compactions(self) -> bool:
-        """Return whether a server has an initiator that is on, and requests compactions itself."""
+        """Return whether a server's own initiator is on, so that it requests compactions itself."""
 
     @property
     def cleans_compactions(self) -> bool:
-        """Return whether a server has a cleaner that is on, and removes old directories itself."""
+        """Return whether a server's own cleaner is on, so that it removes directories itself."""
 
     def compactions_of(
         self, database: str, table: str, partition: str | None

@@ -1,4 +1,4 @@
-"""Statistics of tables and partitions: ANALYZE TABLE computes them, a metastore keeps them."""
+"""Statistics of tables and partitions, which ANALYZE TABLE computes and a metastore stores."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class ColumnStatistics:
     """Statistics of a column.
 
     Attributes:
-        name: of the column, in lower case.
+        name: name of the column, in lower case.
         nulls: number of rows where it is NULL.
-        distinct: estimate of the number of its distinct values; None where it is not kept.
-        minimum: lowest value as Spark casts it to STRING, of a timestamp in UTC; None for types
-            without an order that is kept (text, bytes), or without values.
+        distinct: estimate of the number of its distinct values; None if it is not stored.
+        minimum: lowest value as Spark casts it to STRING, for a timestamp in UTC; None if there are
+            no values, or for text and bytes, whose bounds are not stored.
         maximum: highest value.
         average_length: bytes of a value on average.
         maximum_length: bytes of the longest value.
@@ -40,13 +40,13 @@ class Statistics:
 
     Attributes:
         partition: values of the partition; None for the whole table.
-        size: bytes of the files that the snapshot read.
-        files: their number.
+        size: size in bytes of the files that the snapshot read.
+        files: number of these files.
         rows: number of rows, None if they were not counted.
         raw_size: estimate of the bytes of the rows in memory.
-        columns: those that were analysed.
-        write_id: of the transaction that computed them; 0 if it is not known.
-        write_ids: write ids that it saw, as Hive's text.
+        columns: statistics of the columns that were analysed.
+        write_id: write id of the transaction that computed them; 0 if it is not known.
+        write_ids: write ids that this transaction saw, in Hive's text form.
         is_current: False if rows were written since.
     """
 
@@ -62,10 +62,11 @@ class Statistics:
 
 
 def merged(old: Statistics | None, new: Statistics) -> Statistics:
-    """Return new statistics, with what they lack of old ones that are about the same rows.
+    """Return new statistics, completed from old statistics of the same rows.
 
-    ANALYZE … FOR COLUMNS leaves out columns that were analysed before, NOSCAN everything but the
-    size. What the old ones have of rows that changed since is dropped.
+    ANALYZE … FOR COLUMNS leaves out the other columns, which may have been analysed before. NOSCAN
+    leaves out everything except the size. If rows have changed since the old statistics, the result
+    contains only the new ones.
     """
     if old is None or not old.is_current:
         return new

@@ -1,4 +1,4 @@
-"""Tags: names of versions of a table, which cleaners keep (Apache Iceberg has the same words)."""
+"""Tags: names of table versions that cleaners retain (Apache Iceberg uses the same words)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ class Tag:
 
     Attributes:
         tag_id: number that no other tag ever has.
-        name: its name, whose case counts.
+        name: its name, which is case-sensitive.
         version: the version that it names.
         created: seconds since 1970.
-        expires: seconds since 1970 from which on nothing is kept for it; None: it never expires.
+        expires: seconds since 1970 from which on cleaners may remove its directories; None: it
+            never expires.
     """
 
     tag_id: int
@@ -28,7 +29,7 @@ class Tag:
 
 
 def check_tag_name(name: str) -> None:
-    """Refuse a name that VERSION AS OF would take for a version.
+    """Refuse a name that VERSION AS OF would interpret as a version.
 
     Raises:
         AcidAnalysisError: INVALID_TAG_NAME.
@@ -42,7 +43,7 @@ def check_tag_name(name: str) -> None:
 
 
 def tag_exists(table: str, name: str) -> AcidAnalysisError:
-    """Return the error for a tag that there is already (TAG_ALREADY_EXISTS)."""
+    """Return the error for a new tag whose name is taken (TAG_ALREADY_EXISTS)."""
     return AcidAnalysisError(
         "TAG_ALREADY_EXISTS",
         f"{table} has a tag {name!r} already: choose another name, or drop it first",
@@ -51,7 +52,7 @@ def tag_exists(table: str, name: str) -> AcidAnalysisError:
 
 
 def tag_not_found(table: str, name: str) -> AcidLookupError:
-    """Return the error for a tag that there is not (TAG_NOT_FOUND)."""
+    """Return the error for a tag that does not exist (TAG_NOT_FOUND)."""
     return AcidLookupError(
         "TAG_NOT_FOUND",
         f"{table} has no tag {name!r}: SHOW TAGS IN {table} lists them; or use IF EXISTS",
@@ -60,7 +61,7 @@ def tag_not_found(table: str, name: str) -> AcidLookupError:
 
 
 def tags_unsupported(table: str) -> AcidAnalysisError:
-    """Return the error for tags where a server cleans (UNSUPPORTED_FEATURE.TAGS)."""
+    """Return the error for tags if a server cleans (UNSUPPORTED_FEATURE.TAGS)."""
     return AcidAnalysisError(
         "UNSUPPORTED_FEATURE.TAGS",
         f"{table} can have no tags, because its metastore is a Hive Metastore, whose cleaner would "

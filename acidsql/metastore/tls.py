@@ -12,25 +12,25 @@ from acidsql.errors import MetastoreError
 class Tls:
     """TLS of connections to a Hive Metastore; the server's certificate must name its host.
 
-    Without certificates of authorities, those of the system are trusted.
+    If you give no certificates, acidsql trusts the certificate authorities of the system.
 
     Attributes:
-        ca_file: PEM file with the certificates of the authorities that are trusted.
-        ca_certificates: the certificates themselves, as PEM; both may be given.
+        ca_file: PEM file with the certificates of the trusted authorities.
+        ca_certificates: the certificates themselves, as PEM; you can give both.
     """
 
     ca_file: str | None = None
     ca_certificates: str | None = None
 
     def context(self) -> ssl.SSLContext:
-        """Return what makes connections of sockets.
+        """Return the SSL context that secures the sockets.
 
         Raises:
             MetastoreError: METASTORE_AUTHENTICATION, the certificates cannot be read.
         """
         try:
             return ssl.create_default_context(cafile=self.ca_file, cadata=self.ca_certificates)
-        except OSError as error:  # ssl.SSLError is one
+        except OSError as error:  # ssl.SSLError is an OSError
             place = self.ca_file or "the trust store"
             raise MetastoreError(
                 "METASTORE_AUTHENTICATION",

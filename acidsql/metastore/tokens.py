@@ -1,4 +1,4 @@
-"""Delegation tokens of a Hive Metastore, and the forms that Hadoop hands on."""
+"""Delegation tokens of a Hive Metastore, and the forms that Hadoop uses to pass them on."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from acidsql.metastore.writables import WritableError, WritableReader
 
 # Kind of the metastore's tokens (DelegationTokenIdentifier of Hive).
 KIND = "HIVE_DELEGATION_TOKEN"
-# How a file of Hadoop's ``Credentials`` begins, and the number of the only form that is read.
+# First bytes of a file of Hadoop's ``Credentials``, and the number of the only supported form.
 _MAGIC = b"HDTS"
 _WRITABLE = 0
 
 
 class TokenSource(Protocol):
-    """Place from which each new connection takes its token."""
+    """Source from which each new connection takes its token."""
 
     def current(self) -> DelegationToken | None:
         """Return the token; None if there is none.
 
         Raises:
-            MetastoreError: METASTORE_AUTHENTICATION, it cannot be read.
+            MetastoreError: METASTORE_AUTHENTICATION, the token cannot be read.
         """
 
 
@@ -36,10 +36,10 @@ class DelegationToken:
     """Delegation token: it authenticates its owner as a password would.
 
     Attributes:
-        identifier: what the server knows it by.
+        identifier: bytes by which the server identifies the token.
         password: its secret.
-        kind: such as ``HIVE_DELEGATION_TOKEN``.
-        service: of several tokens of a kind, the one that is meant; mostly empty.
+        kind: kind of the token, such as ``HIVE_DELEGATION_TOKEN``.
+        service: name that distinguishes several tokens of a kind; usually empty.
     """
 
     identifier: bytes = field(repr=False)
@@ -49,11 +49,12 @@ class DelegationToken:
 
     @classmethod
     def parse(cls, text: str) -> DelegationToken:
-        """Return the token of a text, as Hadoop's ``encodeToUrlString`` writes it and metastores
-        return it.
+        """Parse a token in the text form of Hadoop's ``encodeToUrlString``.
+
+        Metastores return tokens in this form.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the text is not a token.
         """
         try:
             encoded = text.strip().encode("ascii")
@@ -71,19 +72,19 @@ class DelegationToken:
 
     @property
     def user(self) -> str:
-        """Name by which SASL knows it."""
+        """User name for SASL."""
         return base64.b64encode(self.identifier).decode()
 
     @property
     def secret(self) -> str:
-        """Password of SASL."""
+        """Password for SASL."""
         return base64.b64encode(self.password).decode()
 
     @property
     def max_date(self) -> datetime | None:
-        """Time after which no client can renew it; None where the identifier has none.
+        """Time after which no client can renew the token; None if the identifier has no such time.
 
-        It may end earlier: unless it is renewed, or if it is cancelled.
+        The token may end earlier, if it is not renewed or if it is cancelled.
         """
         facts = self._facts()
         return None if facts is None else facts[1]
@@ -96,10 +97,10 @@ class DelegationToken:
         return f"the delegation token of {owner}, which ends at {ends:%Y-%m-%d %H:%M} UTC at last"
 
     def _facts(self) -> tuple[str, datetime] | None:
-        """Return the owner and the last end, as AbstractDelegationTokenIdentifier writes them."""
+        """Return owner and maximum date, as AbstractDelegationTokenIdentifier writes them."""
         reader = WritableReader(self.identifier)
         try:
-            reader.number()  # of the form
+            reader.number()  # version of the form
             owner, _, _ = (reader.text() for _ in range(3))  # renewer, real user
             reader.number()  # time of issue
             return owner, datetime.fromtimestamp(reader.number() / 1000, UTC)
@@ -109,12 +110,12 @@ class DelegationToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenFile:
-    """File with a delegation token, read for each new connection: it may be replaced.
+    """File with a delegation token. Each new connection reads it, because it may be replaced.
 
     Attributes:
-        path: of a file of Hadoop's ``Credentials``, as ``HADOOP_TOKEN_FILE_LOCATION`` names one, or
-            of a file with the text of one token.
-        service: of the token in ``Credentials`` (``hive.metastore.token.signature``).
+        path: path of a file of Hadoop's ``Credentials``, which ``HADOOP_TOKEN_FILE_LOCATION``
+            names, or of a file with the text of one token.
+        service: service of the token in ``Credentials`` (``hive.metastore.token.signature``).
     """
 
     path: str | Path
@@ -124,22 +125,24 @@ class TokenFile:
         """Return the token.
 
         Raises:
-            MetastoreError: METASTORE_AUTHENTICATION, the file has none, or cannot be read.
+            MetastoreError: METASTORE_AUTHENTICATION, the file has no token, or cannot be read.
         """
         try:
             content = Path(self.path).read_bytes()
             if not content.startswith(_MAGIC):
                 return _of_kind(DelegationToken.parse(content.decode()))
             tokens = read_credentials(content)
-        except (OSError, ValueError) as error:  # UnicodeDecodeError is one
+        except (OSError, ValueError) as error:  # UnicodeDecodeError is a ValueError
             raise _unusable(str(self.path), str(error)) from error
         token = newest_token(tokens, self.service)
         if token is None:
-            found = sorted(f"{one.kind} of service {one.service!r}" for one in tokens)
+            descriptions = sorted(
+                f"{candidate.kind} of service {candidate.service!r}" for candidate in tokens
+            )
             raise _unusable(
                 str(self.path),
                 f"it has no token {KIND} of service {self.service!r} but "
-                f"{', '.join(found) or 'none at all'}",
+                f"{', '.join(descriptions) or 'none at all'}",
             )
         return token
 
@@ -151,7 +154,7 @@ def read_credentials(content: bytes) -> tuple[DelegationToken, ...]:
         content: bytes of the file.
 
     Raises:
-        ValueError: it is none, or has the form of Protocol Buffers.
+        ValueError: it is not a file of ``Credentials``, or has the form of Protocol Buffers.
     """
     reader = WritableReader(content)
     try:
@@ -173,10 +176,10 @@ def read_credentials(content: bytes) -> tuple[DelegationToken, ...]:
 
 
 def newest_token(tokens: Iterable[DelegationToken], service: str) -> DelegationToken | None:
-    """Return the metastore's token of a service that ends last; None if there is none."""
-    known = [token for token in tokens if (token.kind, token.service) == (KIND, service)]
+    """Return the token of a metastore's service with the latest end; None if there is none."""
+    candidates = [token for token in tokens if (token.kind, token.service) == (KIND, service)]
     never = datetime.min.replace(tzinfo=UTC)
-    return max(known, key=lambda token: token.max_date or never, default=None)
+    return max(candidates, key=lambda token: token.max_date or never, default=None)
 
 
 def _read_token(reader: WritableReader) -> DelegationToken:

@@ -1,4 +1,4 @@
-"""Errors for versions of tables that cannot be read, which every metastore raises alike."""
+"""Errors for table versions that cannot be read, which are the same for every metastore."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def version_not_found(table: str, moment: Moment, why: str, newest: int) -> Acid
 
 
 def not_a_version(table: str, text: str) -> AcidAnalysisError:
-    """Return the error for a text that is no version of any table (VERSION_NOT_FOUND)."""
+    """Return the error for a text that cannot name a version (VERSION_NOT_FOUND)."""
     return AcidAnalysisError(
         "VERSION_NOT_FOUND",
         f"{table} has no version {text!r}: give a write id, as in VERSION AS OF 7, or a "
@@ -36,7 +36,7 @@ def not_a_version(table: str, text: str) -> AcidAnalysisError:
 def history_not_available(
     table: str, moment: Moment, why: str, oldest: int | None
 ) -> AcidAnalysisError:
-    """Return the error for a version that cannot be read any more (HISTORY_NOT_AVAILABLE).
+    """Return the error for a version that can no longer be read (HISTORY_NOT_AVAILABLE).
 
     Args:
         table: full name of the table.
@@ -52,8 +52,9 @@ def history_not_available(
 
 
 def columns_changed(table: str, moment: Moment, oldest: int | None) -> AcidAnalysisError:
-    """Return the error for a version from before a change of columns
-    (VERSION_HAS_OTHER_COLUMNS).
+    """Return the error for a version that is older than a change of the table's columns.
+
+    Its condition is VERSION_HAS_OTHER_COLUMNS.
     """
     return AcidAnalysisError(
         "VERSION_HAS_OTHER_COLUMNS",

@@ -1,18 +1,18 @@
-"""Values as Hadoop's ``Writable`` classes write them (WritableUtils, Text)."""
+"""Reader of values that Hadoop's ``Writable`` classes wrote (WritableUtils, Text)."""
 
 from __future__ import annotations
 
-# First bytes from here on are numbers of one byte; those below say how many bytes follow.
+# A first byte of at least this value is the number itself. A lower one shows how many bytes follow.
 _SMALLEST = -112
 _SMALLEST_NEGATIVE = -120
 
 
 class WritableError(Exception):
-    """Failure to read bytes as what they should be."""
+    """Failure to read bytes as the expected value."""
 
 
 class WritableReader:
-    """Reader of bytes, from their beginning.
+    """Reader of values from bytes, starting at the first byte.
 
     Args:
         content: the bytes.
@@ -23,14 +23,16 @@ class WritableReader:
         self._position = 0
 
     def take(self, count: int) -> bytes:
-        """Return so many bytes.
+        """Return the next ``count`` bytes.
 
         Raises:
-            WritableError: there are fewer.
+            WritableError: fewer bytes remain.
         """
-        left = len(self._content) - self._position
-        if not 0 <= count <= left:
-            raise WritableError(f"{count} bytes are wanted at {self._position}, {left} are left")
+        remaining = len(self._content) - self._position
+        if not 0 <= count <= remaining:
+            raise WritableError(
+                f"{count} bytes are wanted at {self._position}, {remaining} are left"
+            )
         self._position += count
         return self._content[self._position - count : self._position]
 
@@ -38,7 +40,7 @@ class WritableReader:
         r"""Return a number, as Hadoop's ``writeVLong`` and ``writeVInt`` write it.
 
         Raises:
-            WritableError: it is cut off.
+            WritableError: the number is cut off.
 
         >>> WritableReader(b"\x8e\x01\x00").number()
         256
@@ -54,7 +56,7 @@ class WritableReader:
         """Return a text, as ``Text`` writes it.
 
         Raises:
-            WritableError: it is cut off, or no UTF-8.
+            WritableError: the text is cut off, or is not UTF-8.
         """
         try:
             return self.take(self.number()).decode()
@@ -62,11 +64,11 @@ class WritableReader:
             raise WritableError(f"a text is no UTF-8 ({error})") from error
 
     def check_end(self) -> None:
-        """Check that nothing is left.
+        """Check that no bytes remain.
 
         Raises:
-            WritableError: there is.
+            WritableError: some bytes remain.
         """
-        left = len(self._content) - self._position
-        if left:
-            raise WritableError(f"{left} bytes follow")
+        remaining = len(self._content) - self._position
+        if remaining:
+            raise WritableError(f"{remaining} bytes follow")

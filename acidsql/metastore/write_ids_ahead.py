@@ -1,4 +1,4 @@
-"""Write ids of a metastore that is behind the directories of its tables."""
+"""Keeping a metastore's write ids above those in the directories of its tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acidsql.metastore.protocol import Metastore
 
 
 class Names(Protocol):
-    """Names of the files of tables."""
+    """File system that lists the files of tables."""
 
     def names(self, path: str) -> Sequence[str]:
         """Return the names in a directory."""
@@ -31,18 +31,18 @@ class Learner(Protocol):
 
     @property
     def learnt_places(self) -> set[str]:
-        """Directories whose write ids the metastore has been compared with."""
+        """Directories that were compared with the metastore's write ids."""
 
 
 def learn_write_ids(learner: Learner, table: Table, partition: tuple[str, ...] | None) -> None:
-    """Raise the table's write ids above those of its directories, once for a place and learner.
+    """Raise the table's write ids above those of its directories, once per directory and learner.
 
-    A metastore's file that was restored from an older copy would give ids again that were used. In
-    partitions that are not named, publishing finds that out (WRITE_ID_IN_USE).
+    A metastore whose file was restored from an older copy would allocate used ids a second time.
+    If the statement does not name the partition, publishing detects this (WRITE_ID_IN_USE).
 
     Args:
-        partition: values of the one partition that is written to; None for dynamic ones, and
-            without partitions.
+        partition: values of the only partition that is written to; None for dynamic partitions, and
+            for a table without partitions.
     """
     place = table.location
     if table.partition_columns:
@@ -58,13 +58,13 @@ def learn_write_ids(learner: Learner, table: Table, partition: tuple[str, ...] |
 
 
 def keep_write_ids_ahead(metastore: Metastore, table: Table, names: Sequence[str]) -> bool:
-    """Raise the table's next write id above those in the names of its directories.
+    """Raise the table's next write id above the write ids in the names of its directories.
 
     The metastore can be behind its directories if its file was lost, or restored from an older
-    copy; a write id must not be allocated twice.
+    copy. A write id must never be allocated twice.
 
     Returns:
-        Whether it was behind.
+        True if the metastore was behind.
     """
     highest = max_write_id(names)
     is_behind = highest >= metastore.next_write_id(table.database, table.name)

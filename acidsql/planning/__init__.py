@@ -1,5 +1,5 @@
 """Planning of Spark's statements over ACID tables.
 
-Names are resolved, the required partitions and rows of each table are found, and tables are
-replaced by scans of one snapshot.
+Planning resolves names, finds the required partitions and rows of each table, and replaces the
+tables by scans of one snapshot.
 """

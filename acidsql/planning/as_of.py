@@ -1,4 +1,4 @@
-"""Versions of tables that a statement reads, by VERSION and TIMESTAMP AS OF or by a block."""
+"""Table versions that a statement reads through VERSION AS OF, TIMESTAMP AS OF or a block."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from acidsql.syntax.literals import quoted_string
 
 
 def moment_of_version(name: str, text: str) -> Moment:
-    """Return the moment that is named after VERSION AS OF.
+    """Return the moment that the text after VERSION AS OF names.
 
     Args:
-        name: of the table, for the error.
+        name: table name, for the error.
         text: a write id, ``txn 17``, or the name of a tag.
 
     Raises:
-        AcidAnalysisError: VERSION_NOT_FOUND, the text is no version.
+        AcidAnalysisError: VERSION_NOT_FOUND, the text is not a version.
     """
     moment = moment_of_text(text)
     if moment is not None:
@@ -44,7 +44,7 @@ def moment_of_version(name: str, text: str) -> Moment:
 
 @dataclass(slots=True)
 class StatementVersions:
-    """Versions of tables that one statement reads; each is found once.
+    """Versions of tables that one statement reads; each is looked up once.
 
     Attributes:
         session: the session.
@@ -54,17 +54,19 @@ class StatementVersions:
     session: AcidSession
     current: bridge.CurrentValues
     _times: dict[str, TimeMoment] = field(default_factory=dict)
-    _found: dict[tuple[str, Moment], tuple[Moment, TableVersion]] = field(default_factory=dict)
+    _versions: dict[tuple[str, Moment], tuple[Moment, TableVersion]] = field(default_factory=dict)
     _held: dict[tuple[str, Moment], HeldVersion] = field(default_factory=dict)
 
     def resolve(self, table: Table, reference: bridge.Reference) -> Table:
-        """Return the table that a reference means, with the moment whose version is read and the
-        columns that it had then. Changes have the columns of their end.
+        """Return the table that a reference names, as of the moment that the statement reads.
+
+        The table has the columns of that moment. A table whose changes are read has the columns
+        of the end of the changes.
 
         Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, of a view; VERSION_NOT_FOUND, the
-                text after VERSION AS OF is no version.
-            AnalysisException: the expression after TIMESTAMP AS OF is no timestamp.
+            AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, the reference names a view;
+                VERSION_NOT_FOUND, the text after VERSION AS OF is not a version.
+            AnalysisException: the expression after TIMESTAMP AS OF is not a timestamp.
         """
         names_one = reference.version is not None or reference.timestamp is not None
         if reference.changes is not None:
@@ -77,7 +79,7 @@ class StatementVersions:
                 f"{name} is a view, and has no versions: name versions of the tables in it",
                 {"relationId": quoted_name(name.split("."))},
             )
-        # The tables in a view are references too.
+        # The tables in a view are resolved as references themselves.
         moment = None if is_view else self._moment(table, reference)
         return table if moment is None else self.at(table, moment)
 
@@ -91,7 +93,7 @@ class StatementVersions:
         return replace(with_columns_of(table, version), as_of=moment)
 
     def _at_end(self, table: Table) -> Table:
-        """Return a table whose changes are read, with the columns that it had at their end."""
+        """Return a table whose changes are read, with the columns of the end of the changes."""
         changes = table.changes
         if changes is None or changes.last is None:
             return table
@@ -100,14 +102,14 @@ class StatementVersions:
         return replace(old, changes=replace(changes, keys=keys_then(table, old, changes.keys)))
 
     def _version(self, table: Table, moment: Moment) -> tuple[Moment, TableVersion]:
-        """Find the version of a table, once; return it with the moment that files show."""
+        """Look up a table's version once; return the moment resolved by files, and the version."""
         key = table.full_name, moment
-        if key not in self._found:
+        if key not in self._versions:
             resolved = version_by_files(self.session, table, moment)
             learn_write_ids(self.session, table, None)
-            found = self.session.metastore.find_version(table.database, table.name, resolved)
-            self._found[key] = resolved, found
-        return self._found[key]
+            version = self.session.metastore.find_version(table.database, table.name, resolved)
+            self._versions[key] = resolved, version
+        return self._versions[key]
 
     def _moment(self, table: Table, reference: bridge.Reference) -> Moment | None:
         if reference.timestamp is not None:
@@ -123,7 +125,7 @@ class StatementVersions:
         return moment_of_version(table.full_name, reference.version)
 
     def held(self, table: Table, txn_id: int | None) -> HeldVersion | None:
-        """Find the version of a table that is meant, and hold it while a transaction is open.
+        """Return the version of a table that is read, and hold it while a transaction is open.
 
         Returns:
             None if the table is read as of now.
@@ -148,17 +150,18 @@ def query_of_table(
     *,
     is_listed: bool = False,
 ) -> str:
-    """Return the query of a table's rows, as of a version or time if one is given.
+    """Return the SQL query of a table's rows, as of a version or time if one is given.
 
     Args:
         spark: the session.
-        parts: of the table's name.
+        parts: parts of the table's name.
         version: see ``acidsql.table``.
         timestamp: see ``acidsql.table``.
-        is_listed: whether lists of valid ids say what is read.
+        is_listed: whether lists of valid ids determine the version that is read.
 
     Raises:
-        AcidAnalysisError: INVALID_TIME_TRAVEL_SPEC, two of these were given.
+        AcidAnalysisError: INVALID_TIME_TRAVEL_SPEC, more than one version, timestamp or pair of
+            lists is given.
     """
     name = ".".join(parts)
     if (version is not None) + (timestamp is not None) + is_listed > 1:

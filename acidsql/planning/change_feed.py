@@ -19,30 +19,31 @@ from acidsql.storage.listings import Listings
 
 
 class StatementChanges:
-    """Changes of tables that one statement reads; the lists of each are found once.
+    """Changes of tables that one statement reads; each table's lists are looked up once.
 
     Args:
         session: the session.
         txns: transactions that are visible.
-        own: transactions of the statement, whose writes are not committed yet.
-        listings: of the statement.
+        own_txns: transactions of the statement, whose writes are not committed yet.
+        listings: directories that the statement has listed.
     """
 
     def __init__(
-        self, session: AcidSession, txns: ValidTxnList, own: frozenset[int], listings: Listings
+        self, session: AcidSession, txns: ValidTxnList, own_txns: frozenset[int], listings: Listings
     ) -> None:
         self._session = session
         self._growing: dict[str, Table] = {}
-        self._lists = ChangeLists(reader=session, txns=txns, own=own, listings=listings)
+        self._lists = ChangeLists(reader=session, txns=txns, own_txns=own_txns, listings=listings)
 
     @property
     def ends(self) -> Mapping[tuple[str, Moment | None, bool], ValidWriteIdList]:
-        """Write ids that are visible at the end, see ``ChangeLists``."""
+        """Write ids that are visible at the end of the changes, see ``ChangeLists``."""
         return self._lists.ends
 
     def growing(self) -> list[tuple[Table, ValidWriteIdList]]:
-        """Return the tables whose changes are read up to now, so that each commit adds some, with
-        the write ids that were visible.
+        """Return the tables whose changes are read up to now, each with its visible write ids.
+
+        Every later commit adds changes to these tables.
         """
         return [(table, self.ends[name, None, True]) for name, table in self._growing.items()]
 
@@ -53,7 +54,7 @@ class StatementChanges:
         required: RequiredRows,
         records: list[ScanRecord],
     ) -> bridge.UnresolvedPlan:
-        """Build the plan of a table's changes, and add what it reads to ``records``.
+        """Build the plan of a table's changes, and append records of its reads to ``records``.
 
         Raises:
             AcidAnalysisError: see ``ChangeLists.between``.

@@ -1,4 +1,4 @@
-"""Changes of a table that a reference requests by its arguments."""
+"""Requests for the changes of a table, as the arguments of a reference state them."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ _NAMED = ("since", "keys", "net", _FROM_INCLUDED, _TO_INCLUDED)
 def changes_meant(
     session: AcidSession, table: Table, node: bridge.LogicalPlan, current: bridge.CurrentValues
 ) -> Table:
-    """Return the table whose changes a reference means.
+    """Return the table with the changes that a reference requests.
 
     Args:
         session: the session.
-        table: to which the name refers.
+        table: the table that the name refers to.
         node: the reference (``Reference.changes``).
         current: the statement's current time.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.CHANGE_FEED, a view or an insert-only table;
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CHANGE_FEED, the table is a view or insert-only;
             INVALID_PARAMETER_VALUE.CHANGES; INVALID_CHECKPOINT; COLUMN_ALREADY_EXISTS;
-            INVALID_TABLE_PROPERTY, ``KEYS_PROPERTY`` names what is no column.
+            INVALID_TABLE_PROPERTY, ``KEYS_PROPERTY`` names a column that does not exist.
     """
     check_has_changes(table)
     given = bridge.changes_of(session.spark, node, current.put_into, _names_transaction)
     if isinstance(given, bridge.ChangesClause):
-        found = _of_clause(table, given)
+        changes = _of_clause(table, given)
     else:
-        found = _of_call(session, table, given)
-    if found.last is None:
-        found = replace(found, last=moment_of_block(session))
-    return replace(table, changes=found)
+        changes = _of_call(session, table, given)
+    if changes.last is None:
+        changes = replace(changes, last=moment_of_block(session))
+    return replace(table, changes=changes)
 
 
 def _of_clause(table: Table, clause: bridge.ChangesClause) -> ChangeRange:
@@ -84,7 +84,7 @@ def _moment_of_version(table: Table, value: str | bridge.Timestamp | None) -> Bo
 
 
 def _names_transaction(text: str) -> bool:
-    """Return whether a text is a transaction, as after VERSION AS OF; a number is a year."""
+    """Return whether a text names a transaction, as after VERSION AS OF; a number is a year."""
     return isinstance(moment_of_text(text), TransactionMoment)
 
 
@@ -148,10 +148,10 @@ def _bound(table: Table, value: object) -> Bound:
 def pushable(
     table: Table, copies: Sequence[Sequence[bridge.Conjunct]]
 ) -> list[tuple[bridge.Conjunct, ...]]:
-    """Return the conditions of a statement that its scan of a table's changes may use.
+    """Return the conditions of a statement that its scan of a table's changes can use.
 
-    Where rows are paired by keys, both halves of a pair must be read, so a condition counts only if
-    it names nothing but keys.
+    If keys pair the rows, the scan must read both halves of each pair. It can then use only
+    conditions on key columns.
     """
     changes = table.changes
     if changes is None or not changes.keys:

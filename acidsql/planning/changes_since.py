@@ -1,7 +1,7 @@
-"""Changes that others have committed to a table since a snapshot, read from their directories.
+"""Changes that other transactions have committed to a table since a snapshot.
 
-These directories are still there while a transaction that is older than them is open, whatever was
-compacted since (``transactions.comparison``).
+They are read from the directories of these transactions. Compactions do not remove such a
+directory while an older transaction is open (``transactions.comparison``).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from acidsql.storage.listings import Listings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionChanges:
-    """Changes of some write ids in a partition, or in a table without partitions.
+    """Changes that some write ids have made in a partition, or in a table without partitions.
 
     Attributes:
         partition: the partition.
-        replaced: whether one of them has replaced all rows.
-        inserts: deltas with their rows.
-        deletes: deltas with their delete events.
-        is_new: whether no other transaction has written there.
+        replaced: whether one of the write ids has replaced all rows.
+        inserts: deltas with the inserted rows.
+        deletes: deltas with the delete events.
+        is_new: whether no other transaction has written into the partition.
     """
 
     partition: Partition
@@ -46,7 +46,7 @@ class PartitionChanges:
 
 
 def committed_since(seen: ValidWriteIdList, now: ValidWriteIdList) -> frozenset[int]:
-    """Return the write ids that one list shows and an older one does not."""
+    """Return the write ids that are valid in the list ``now`` and not in the older ``seen``."""
     later = range(seen.high_water_mark + 1, now.high_water_mark + 1)
     return frozenset(w for w in chain(seen.open, later) if now.is_valid(w))
 
@@ -54,32 +54,32 @@ def committed_since(seen: ValidWriteIdList, now: ValidWriteIdList) -> frozenset[
 def changes_of(
     session: AcidSession, partitions: Sequence[Partition], write_ids: Collection[int]
 ) -> list[PartitionChanges]:
-    """Return the changes of some write ids; partitions without any are left out."""
+    """Return the changes of some write ids; partitions without changes are left out."""
     listed = session.files.list_all([p.location for p in partitions])
-    found = (
+    changes = (
         _changes(partition, listing.names, write_ids)
         for partition, listing in zip(partitions, listed, strict=True)
     )
-    return [c for c in found if c.replaced or c.inserts or c.deletes]
+    return [c for c in changes if c.replaced or c.inserts or c.deletes]
 
 
 def _changes(
     partition: Partition, names: Iterable[str], write_ids: Collection[int]
 ) -> PartitionChanges:
-    own, others = [], []
+    written, others = [], []
     for directory in filter(None, map(parse_directory, names)):
         if directory.visibility_txn_id:
-            # No compaction can have merged these write ids and left nothing else of them.
+            # No compaction can have merged these write ids and removed their own directories.
             others += [directory] if directory.kind is DirectoryKind.BASE else []
         elif any(directory.min_write_id <= w <= directory.max_write_id for w in write_ids):
-            own.append(directory)
+            written.append(directory)
         else:
             others.append(directory)
     return PartitionChanges(
         partition=partition,
-        replaced=any(d.kind is DirectoryKind.BASE for d in own),
-        inserts=tuple(d for d in own if d.kind is DirectoryKind.DELTA),
-        deletes=tuple(d for d in own if d.kind is DirectoryKind.DELETE_DELTA),
+        replaced=any(d.kind is DirectoryKind.BASE for d in written),
+        inserts=tuple(d for d in written if d.kind is DirectoryKind.DELTA),
+        deletes=tuple(d for d in written if d.kind is DirectoryKind.DELETE_DELTA),
         is_new=not others,
     )
 
@@ -95,13 +95,13 @@ def inserted_rows(
     """Return the rows that some write ids have inserted and not deleted again.
 
     Args:
-        changes: of these write ids; at least one.
-        write_ids: at least one.
+        changes: changes of these write ids; at least one.
+        write_ids: at least one write id.
         txns: transactions that are visible.
-        listings: of the statement.
+        listings: directories that the statement has listed.
     """
     highest = max(write_ids)
-    # A delta of several transactions may have rows of others.
+    # A delta that covers several transactions can contain rows of other write ids.
     lowest = min(d.min_write_id for c in changes for d in (*c.inserts, *c.deletes))
     shown = ValidWriteIdList(
         table=table.full_name,
@@ -129,11 +129,11 @@ def rows_before(
     """Return the rows that a snapshot shows in one of its partitions.
 
     Args:
-        required: rows that are all wanted; others may be left out.
+        required: rows that must be returned; the result may lack other rows.
     """
-    own = tuple(p for p in snapshot.partitions if p.values == values)
+    partitions = tuple(p for p in snapshot.partitions if p.values == values)
     wanted = replace(required, count_only=False, distinct_partitions_only=False, columns=None)
-    record = ScanRecord(snapshot=replace(snapshot, partitions=own), required=wanted)
+    record = ScanRecord(snapshot=replace(snapshot, partitions=partitions), required=wanted)
     return scan(session, record).frame()
 
 
@@ -143,7 +143,7 @@ def deleted_row_ids(
     """Return the ids of the rows that were deleted in a partition; None if there are too many.
 
     Args:
-        most: largest number of them.
+        most: largest number of ids to return.
     """
     directories = [child(changes.partition.location, d.name) for d in changes.deletes]
     files = [
@@ -153,9 +153,9 @@ def deleted_row_ids(
     ]
     if sum(file.tail.rows for file in files) > most:
         return None
-    found: set[tuple[int, int, int]] = set()
+    row_ids: set[tuple[int, int, int]] = set()
     for file in files:
         events = session.delete_events.events(file.path, file.version)
         columns = [events[name].to_pylist() for name in ("write_id", "bucket", "row_id")]
-        found.update(zip(*columns, strict=True))
-    return sorted(found)
+        row_ids.update(zip(*columns, strict=True))
+    return sorted(row_ids)

@@ -1,5 +1,6 @@
-"""Deleted rows that a statement asks for, as Hive does: by a property of the table, which the text
-of the statement can give too.
+"""Requests for deleted rows, through a table property as in Hive.
+
+The text of a statement can set the property for one reference.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ FETCH_DELETED_ROWS = "acid.fetch.deleted.rows"
 
 
 def as_asked(table: Table, options: Mapping[str, str], *, live_only: bool = False) -> Table:
-    """Return a table with the property that a reference to it asks for.
+    """Return a table with the property value that a reference to it requests.
 
     Args:
         table: a table or view of the metastore.
-        options: of the reference, names in lower case.
-        live_only: whether the property of the table itself has no effect.
+        options: options of the reference, names in lower case.
+        live_only: whether to ignore the property of the table itself.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.DELETED_ROWS, the text asks for deleted rows of
-            what has none.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.DELETED_ROWS, the text requests the deleted rows of
+            a view or table that cannot show them.
     """
     requested = options.get(FETCH_DELETED_ROWS)
     if requested is None:
@@ -43,10 +44,10 @@ def as_asked(table: Table, options: Mapping[str, str], *, live_only: bool = Fals
 
 
 def shows_deleted_rows(table: Table) -> bool:
-    """Return whether a statement reads the deleted rows of a table too, by its property.
+    """Return whether the property of a table makes a statement read its deleted rows too.
 
-    The property has no effect where a row has no row id, or the table has a column
-    ``row__is__deleted`` of its own.
+    The property has no effect if rows have no row ids, or if the user has declared a column
+    ``row__is__deleted``.
     """
     requested = _is_true(table.properties.get(FETCH_DELETED_ROWS, ""))
     is_table = table.table_type is TableType.MANAGED
@@ -54,7 +55,7 @@ def shows_deleted_rows(table: Table) -> bool:
 
 
 def _is_true(value: str) -> bool:
-    """Return whether a value is true to Java, and so to Hive."""
+    """Return whether Java, and therefore Hive, parses a value as true."""
     return value.lower() == "true"
 
 

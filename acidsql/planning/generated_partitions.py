@@ -1,8 +1,8 @@
 """Conditions on generated partition columns that follow from conditions on other columns.
 
-``ts >= '2024-05-06 07:00'`` requires ``day >= '2024-05-06'`` where ``day`` is generated as
-``CAST(ts AS DATE)``. Rows that Hive wrote may lack the value of the partition column, so NULL
-always counts.
+If ``day`` is generated as ``CAST(ts AS DATE)``, then ``ts >= '2024-05-06 07:00'`` requires
+``day >= '2024-05-06'``. Rows that Hive wrote may lack the value of the partition column, so each
+derived condition also accepts NULL.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from acidsql.session.acid_session import AcidSession
 class Order(StrEnum):
     """Order of the results of a function.
 
-    It is kept if the greater of two values never has the smaller result. Else it is lost, and only
-    equal values have equal results.
+    A function keeps the order if the greater of two values never has the smaller result. Otherwise
+    the order is lost, and it is only known that equal values have equal results.
     """
 
     KEPT = "kept"
     LOST = "lost"
 
 
-# Functions of Catalyst whose result does not depend on the time zone of a session, by what they do
-# to the order of their argument. A cast is here with the types that it is from and to.
+# Effects of Catalyst functions on the order of their argument. The result of these functions does
+# not depend on the session's time zone. The name of a cast includes its source and target types.
 _ORDERS: Mapping[str, Order] = {
     "Cast TIMESTAMP DATE": Order.KEPT,
     "Cast TIMESTAMP_NTZ DATE": Order.KEPT,
@@ -46,15 +46,16 @@ _ORDERS: Mapping[str, Order] = {
     "Substring from 1": Order.KEPT,
     "Left": Order.KEPT,
 }
-# Of a comparison, that of the results of a function that keeps the order.
+# Comparison of two values, and the comparison that follows for the results of a function that
+# keeps the order.
 _COMPARED = {"=": "=", "<": "<=", "<=": "<=", ">": ">=", ">=": ">="}
 
 
 def order_of(functions: Sequence[str]) -> Order | None:
-    """Return what functions, each of the result of the one behind it, keep of a value's order.
+    """Return whether nested functions, the outermost first, keep the order of a value.
 
     Returns:
-        None if one of them is not known.
+        None if one of the functions is not known.
 
     >>> order_of(["Year", "Cast TIMESTAMP DATE"]).value, order_of(["Month", "Year"]).value
     ('kept', 'lost')
@@ -66,7 +67,7 @@ def order_of(functions: Sequence[str]) -> Order | None:
 
 
 def comparison_of_results(operator: str, order: Order) -> str | None:
-    """Return the comparison of two results that a comparison of the values requires.
+    """Return the comparison of function results that follows from a comparison of the values.
 
     >>> comparison_of_results("<", Order.KEPT), comparison_of_results("<", Order.LOST)
     ('<=', None)
@@ -78,9 +79,7 @@ def comparison_of_results(operator: str, order: Order) -> str | None:
 def with_generated_conditions(
     session: AcidSession, table: Table, copies: Sequence[Sequence[bridge.Conjunct]]
 ) -> list[tuple[bridge.Conjunct, ...]]:
-    """Add to the conjuncts of each copy of a table those on its generated partition columns that
-    follow from them.
-    """
+    """Add the derived conditions on generated partition columns to the conjuncts of each copy."""
     generated = [column for column in table.partition_columns if column.generated is not None]
     if not generated:
         return [tuple(copy) for copy in copies]
@@ -94,7 +93,7 @@ def with_generated_conditions(
         order = order_of(bridge.functions_of_column(value) or ("",))
         if len(value.columns) == 1 and order is not None:
             values[column.name] = value, order
-    found = []
+    extended = []
     for copy in copies:
         attributes = bridge.partition_attributes(spark, parts, copy)
         derived = []
@@ -108,5 +107,5 @@ def with_generated_conditions(
                     derived.append(
                         bridge.result_condition(value, compared, operator, attributes[name])
                     )
-        found.append((*copy, *derived))
-    return found
+        extended.append((*copy, *derived))
+    return extended

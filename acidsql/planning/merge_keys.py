@@ -14,7 +14,7 @@ from acidsql.planning.value_predicates import OneOf, is_plain, one_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Condition that all rows of a target meet that match any row of the source.
+    """Condition that a target row must meet to match any row of the source.
 
     Attributes:
         columns: Catalyst attributes of the target (Scala ``Seq``).
@@ -37,7 +37,9 @@ def source_keys(spark: SparkSession, pieces: bridge.MergePlan, source: DataFrame
     if not pairs:
         return []
     theirs = [source_value for _, source_value in pairs]
-    found = bridge.arrow_table(bridge.compute_values(spark, theirs, bridge.logical_plan(source)))
+    key_values = bridge.arrow_table(
+        bridge.compute_values(spark, theirs, bridge.logical_plan(source))
+    )
     columns = bridge.output_of(pieces.target)
     return [
         Key(
@@ -45,7 +47,7 @@ def source_keys(spark: SparkSession, pieces: bridge.MergePlan, source: DataFrame
             value=ours,
             condition=one_of(values, bridge.data_type_of(ours), limits().merge_key_values),
         )
-        for values, (ours, _) in zip(found.columns, pairs, strict=True)
+        for values, (ours, _) in zip(key_values.columns, pairs, strict=True)
     ]
 
 
@@ -56,7 +58,7 @@ def narrowed(
 
     Args:
         spark: the session.
-        target: analysed plan with the same columns as the one that the keys were derived for.
+        target: analysed plan with the same columns as the target that ``keys`` were derived for.
         keys: the keys.
     """
     columns = bridge.output_of(target)
@@ -70,14 +72,14 @@ def narrowed(
 def narrowed_join(
     spark: SparkSession, joined: bridge.LogicalPlan, keys: Sequence[Key]
 ) -> bridge.LogicalPlan:
-    """Filter the target of an analysed join with the source; see ``narrowed``."""
+    """Filter the target of its analysed join with the source; see ``narrowed``."""
     if not keys or bridge.simple_name(joined) != "Join":
         return joined
     return bridge.with_left(spark, joined, narrowed(spark, bridge.left_of(joined), keys))
 
 
 def _equal(pieces: bridge.MergePlan) -> Iterator[tuple[bridge.Expression, bridge.Expression]]:
-    """Yield the pairs of expressions, over target and source, that ON compares by ``=``."""
+    """Yield the pairs of a target expression and a source expression that ON equates."""
     target, source = pieces.target, pieces.source
     for condition in bridge.split_and(pieces.condition):
         if bridge.simple_name(condition) != "EqualTo" or not bridge.is_deterministic(condition):

@@ -17,13 +17,13 @@ CATALOG = "spark_catalog"
 def qualified(
     session: AcidSession, parts: Sequence[str], database: str | None = None
 ) -> tuple[str, str] | None:
-    """Return database and name in lower case, or None if the name is of another catalog.
+    """Return database and name in lower case, or None if the name is in another catalog.
 
     Args:
         session: the session.
         parts: parts of the name.
-        database: of ``spark_catalog``, to which a name in the text of a view belongs; None means
-            the session's current one.
+        database: database of ``spark_catalog`` where the names in the text of a view are looked up;
+            None means the session's current database.
     """
     names = list(map(lowered, parts))
     catalog = session.spark.catalog
@@ -44,14 +44,15 @@ def find(
     temporary: Container[str] | None = None,
     database: str | None = None,
 ) -> Table | None:
-    """Find the metastore's table or view that a name refers to; temporary views come first, as in
-    Spark.
+    """Find the metastore's table or view that a name refers to.
+
+    As in Spark, a temporary view takes precedence.
 
     Args:
         session: the session.
         parts: parts of the name.
         temporary: in the text of a view, the temporary views that it may refer to; None means all.
-        database: in the text of a view, the database to which names belong.
+        database: in the text of a view, the database where its names are looked up.
     """
     if names_temp_view(session, parts, temporary):
         return session.temp_views.find(parts)
@@ -60,17 +61,13 @@ def find(
 
 
 def in_metastore(session: AcidSession, parts: Sequence[str]) -> bool:
-    """Return whether the metastore has a table or view of this name; temporary views do not
-    count.
-    """
+    """Return whether the metastore has a table or view of this name, ignoring temporary views."""
     name = qualified(session, parts)
     return name is not None and session.metastore.find_table(*name) is not None
 
 
 def already_exists(parts: Sequence[str]) -> AcidAnalysisError:
-    """Build the error for a new table or view whose name is taken
-    (TABLE_OR_VIEW_ALREADY_EXISTS).
-    """
+    """Build the error TABLE_OR_VIEW_ALREADY_EXISTS for a new table or view."""
     return AcidAnalysisError(
         "TABLE_OR_VIEW_ALREADY_EXISTS",
         f"{'.'.join(parts)} exists already: use another name, IF NOT EXISTS, or drop it first",
@@ -81,7 +78,7 @@ def already_exists(parts: Sequence[str]) -> AcidAnalysisError:
 def names_temp_view(
     session: AcidSession, parts: Sequence[str], temporary: Container[str] | None = None
 ) -> bool:
-    """Return whether a name refers to a temporary view, one of ``temporary`` if that is given."""
+    """Return whether a name refers to a temporary view, in ``temporary`` if that is given."""
     known = temporary is None or len(parts) > 1 or lowered(parts[0]) in temporary
     return known and bridge.is_temp_view(session.spark, parts)
 
@@ -95,10 +92,10 @@ def known_to_spark(session: AcidSession, parts: Sequence[str]) -> bool:
 
 
 def is_of_delta(session: AcidSession, parts: Sequence[str]) -> bool:
-    """Return whether a statement that Delta Lake has as well is about one of its tables."""
+    """Return whether a statement that Delta Lake also supports is about a Delta Lake table."""
     place = qualified(session, parts)
     if place is None:
-        return True  # of another catalog
+        return True  # a table of another catalog
     if find(session, parts) is not None:
         return False
     if parts[0].lower() == "delta" and len(parts) == 2:
@@ -111,8 +108,7 @@ def find_acid_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
     """Find the transactional table that a name refers to.
 
     Returns:
-        None for views, which Spark's analyser handles, and for names that the metastore does not
-        have.
+        None for views, which Spark's analyser handles, and for names that are not in the metastore.
     """
     table = find(session, parts)
     return table if table is not None and table.table_type is TableType.MANAGED else None

@@ -20,14 +20,14 @@ class ParsedStatement:
     """Parsed statement with its references to tables.
 
     Attributes:
-        text: with variables substituted.
-        plan: not analysed; common table expressions are resolved.
+        text: text with variables substituted.
+        plan: plan that is not analysed; common table expressions are resolved.
         references: all references to tables and views.
         tables: tables and views of the metastore, by the parts of the name.
-        target: definition of the table of the first reference, if the statement changes its
-            columns.
+        target: definition of the first reference's table, if the statement changes the columns of
+            that table.
         temporary: temporary views that names may refer to, None for all.
-        database: of a view, the database to which its names belong.
+        database: for the text of a view, the database where its names are looked up.
     """
 
     text: str
@@ -45,34 +45,35 @@ def parse_and_resolve(
     temporary: Container[str] | None = None,
     database: str | None = None,
 ) -> ParsedStatement:
-    """Parse a statement of Spark's, and find the metastore's tables and views that it refers to.
+    """Parse a Spark statement, and find the metastore's tables and views that it refers to.
 
     Raises:
         ParseException: the text is not a statement.
     """
-    found = parse(session, bridge.substitute_variables(session.spark, text))
-    names = dict.fromkeys(r.parts for r in found.references)
+    parsed = parse(session, bridge.substitute_variables(session.spark, text))
+    names = dict.fromkeys(r.parts for r in parsed.references)
     looked_up = {parts: find(session, parts, temporary, database) for parts in names}
     tables = {parts: table for parts, table in looked_up.items() if table}
-    for r in found.references:
+    for r in parsed.references:
         if r.changes is not None and r.parts not in tables:
             _check_has_changes(session, r.parts, database)
-    return replace(found, tables=tables, temporary=temporary, database=database)
+    return replace(parsed, tables=tables, temporary=temporary, database=database)
 
 
 def _check_has_changes(session: AcidSession, parts: Sequence[str], database: str | None) -> None:
-    """Refuse changes of what is no ACID table, unless they are Delta Lake's: Spark would say that
-    it cannot resolve ``table_changes``.
+    """Raise an error for the changes of a table that is neither an ACID nor a Delta Lake table.
+
+    Spark would only report that it cannot resolve ``table_changes``.
     """
     name = qualified(session, parts, database)
-    found = bridge.catalog_table(session.spark, *name) if name is not None else None
-    of_delta = parts[0].lower() == "delta" or (found is not None and found.provider == "delta")
+    table = bridge.catalog_table(session.spark, *name) if name is not None else None
+    of_delta = parts[0].lower() == "delta" or (table is not None and table.provider == "delta")
     if name is not None and not of_delta:
         acid_table(session, parts)  # raises
 
 
 def parse(session: AcidSession, text: str) -> ParsedStatement:
-    """Parse a statement whose names are to be resolved."""
+    """Parse a statement without resolving its names."""
     plan = bridge.parse(session.spark, text)
     if _BEGINS_WITH.match(text):
         plan = bridge.qualify_target(session.spark, plan)
@@ -89,13 +90,13 @@ def refers_to_acid(session: AcidSession, text: str) -> bool:
 def rename_repeated(
     text: str, references: Sequence[bridge.Reference]
 ) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Give each occurrence of a name that occurs more than once a name of its own.
+    """Give each occurrence of a repeated name its own name.
 
     Each occurrence needs its own scan: a self-join has two filters, and two ``row__id``s. The plan
-    of the scan is named after the table, so qualified columns are still found.
+    of the scan keeps the name of the table, so qualified columns still resolve.
 
     Returns:
-        The new text, and the old name of every new one.
+        The new text, and the old name of every new name.
     """
     counts = Counter(r.parts for r in references)
     places = {

@@ -1,7 +1,7 @@
 """Placeholder relations, which have the columns of a table and no files.
 
-A statement is planned over placeholders first. What Spark's optimizer leaves above one is all that
-the statement requires of that occurrence of a table.
+A statement is planned over placeholders first. The nodes that Spark's optimizer leaves above a
+placeholder show the rows and columns that the statement requires of that occurrence of a table.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from acidsql.scan.changes import change_schema
 from acidsql.scan.columns import scan_schema
 from acidsql.schema.columns import partition_schema
 
-# Path to a reference to a table: its position among the references of the statement, preceded by
-# the positions of the views that contain it, the outermost first.
+# Path to a reference to a table: its position among the references of the statement. The positions
+# of the views that contain the reference precede it, the outermost view first.
 Occurrence = tuple[int, ...]
 
 # Option of a placeholder: the occurrence of a table that it replaces.
@@ -34,14 +34,14 @@ def placeholder(
 
     Args:
         schema: all columns of the scan.
-        partitions: those of them that are partition columns.
+        partitions: the partition columns among them.
     """
     return bridge.rows_of(spark, _without_files(spark, schema, partitions, occurrence))
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderPass:
-    """First pass of planning: builds placeholders, and records the table of each.
+    """First pass of planning: builds placeholders, and records the table of each placeholder.
 
     Attributes:
         tables: table of each placeholder.
@@ -77,12 +77,12 @@ def fill(
     plan: bridge.LogicalPlan,
     plans: Mapping[Occurrence, bridge.LogicalPlan],
 ) -> bridge.LogicalPlan:
-    """Put plans in the places of the placeholders in an analysed plan.
+    """Replace the placeholders in an analysed plan by plans.
 
     Args:
         plans: analysed plan of each occurrence, with the columns of its placeholder.
     """
-    return bridge.fill(spark, plan, _OCCURRENCE, {_text(o): own for o, own in plans.items()})
+    return bridge.fill(spark, plan, _OCCURRENCE, {_text(o): rows for o, rows in plans.items()})
 
 
 def _text(occurrence: Occurrence) -> str:
@@ -97,7 +97,7 @@ def occurrence_of(leaf: bridge.PlanNode) -> Occurrence | None:
 
 
 def identity(relation: bridge.FileRelation) -> int:
-    """Return what distinguishes the copies of a placeholder."""
+    """Return a number that distinguishes the copies of a placeholder."""
     return relation.first_column_id
 
 
@@ -109,8 +109,9 @@ def partition_names(relation: bridge.FileRelation) -> set[str]:
 def filters(
     plan: bridge.PlanOutline,
 ) -> Iterator[tuple[bridge.PlanNode, bridge.PlanNode, bridge.FileRelation]]:
-    """Yield the filters directly above relations over files, in subqueries too, each with the node
-    of the relation and the relation.
+    """Yield the filters directly above relations over files, including those in subqueries.
+
+    Each filter comes with the node of the relation and the relation.
     """
     for node in plan.walk():
         if node.kind == "Filter" and node.child.relation is not None:

@@ -1,6 +1,7 @@
-"""Requirements of an optimised plan: the rows that a statement needs of each of its tables.
+"""Requirements of an optimised plan: the rows that a statement needs from each of its tables.
 
-Spark's optimizer pushes conditions, also those of joins and subqueries, down to the placeholders.
+Spark's optimizer pushes conditions down to the placeholders, including conditions of joins and
+subqueries.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class PlaceholderCopy:
 
     Attributes:
         conjuncts: conditions with known values.
-        lookups: conditions with values that queries have to compute.
+        lookups: conditions with values that queries must compute.
     """
 
     conjuncts: tuple[bridge.Conjunct, ...]
@@ -40,12 +41,12 @@ class PlaceholderCopy:
 class PlanRequirements:
     """Rows that a plan requires of each placeholder.
 
-    The optimizer copies a placeholder where a common table expression is used several times; a row
-    is required if any copy requires it.
+    The optimizer copies a placeholder if a common table expression is used several times. A row is
+    required if any copy requires it.
 
     Attributes:
-        copies: conditions of each copy of a placeholder; a placeholder is left out if all rows of a
-            copy are required.
+        copies: conditions of each copy of a placeholder. A placeholder is left out if a copy
+            requires all rows.
         count_only: occurrences where only the number of rows is required.
         distinct_partitions_only: occurrences where only the partition columns are required, each
             combination of values once.
@@ -62,12 +63,12 @@ class PlanRequirements:
 def required_of_placeholders(
     spark: SparkSession, plan: bridge.LogicalPlan, current: bridge.CurrentValues
 ) -> PlanRequirements:
-    """Optimise a plan over placeholders and read from it the rows that it requires.
+    """Optimise a plan over placeholders, and find the rows that it requires.
 
-    Nothing is known, so all rows are required, if the plan depends on the time at which it runs.
+    All rows are required if the plan depends on the time at which it runs.
 
     Args:
-        plan: analysed or not; a command is not run.
+        plan: a plan, analysed or not; a command is not run.
         current: values that will be put into the plan that runs.
     """
     optimized = current.optimize(plan)
@@ -75,7 +76,7 @@ def required_of_placeholders(
         return PlanRequirements(copies={})
     outlined, pruning = without_pruning(spark, optimized)
     copies = _copies(outlined)
-    found: dict[Occurrence, list[PlaceholderCopy]] = {}
+    required_copies: dict[Occurrence, list[PlaceholderCopy]] = {}
     for node, _, relation in filters(outlined):
         occurrence = copies.get(identity(relation))
         if occurrence is None:
@@ -83,19 +84,19 @@ def required_of_placeholders(
         conjuncts, compared = _conditions(spark, node, relation)
         copy = PlaceholderCopy(conjuncts, (*compared, *pruning.get(identity(relation), ())))
         if copy.conjuncts or copy.lookups:
-            found.setdefault(occurrence, []).append(copy)
+            required_copies.setdefault(occurrence, []).append(copy)
     counts = Counter(copies.values())
 
     def with_all_copies(relations: Iterable[bridge.FileRelation]) -> frozenset[Occurrence]:
-        """Return the occurrences all of whose copies are among some relations."""
-        own = Counter(copies.get(identity(relation)) for relation in relations)
+        """Return the occurrences that have all of their copies among the relations."""
+        counted = Counter(copies.get(identity(relation)) for relation in relations)
         return frozenset(
-            occurrence for occurrence in counts if own[occurrence] == counts[occurrence]
+            occurrence for occurrence in counts if counted[occurrence] == counts[occurrence]
         )
 
     aggregates = [node for node in outlined.walk() if node.kind == "Aggregate"]
     return PlanRequirements(
-        copies={o: own for o, own in found.items() if len(own) == counts[o]},
+        copies={o: each for o, each in required_copies.items() if len(each) == counts[o]},
         count_only=with_all_copies(_counted(aggregates)),
         distinct_partitions_only=with_all_copies(_distinct_partitions(aggregates)),
         columns=_required_columns(outlined, copies),
@@ -109,16 +110,18 @@ def _copies(plan: bridge.PlanOutline) -> dict[int, Occurrence]:
         The occurrence of each copy, by the copy's identity; occurrences whose copies have the same
         identity are left out.
     """
-    found: dict[int, Occurrence] = {}
+    occurrences: dict[int, Occurrence] = {}
     repeated: set[Occurrence] = set()
     for leaf in plan.walk():
         occurrence = occurrence_of(leaf)
         if leaf.relation is not None and occurrence is not None:
             copy = identity(leaf.relation)
-            repeated |= {occurrence} if copy in found else set()
-            found[copy] = occurrence
+            repeated |= {occurrence} if copy in occurrences else set()
+            occurrences[copy] = occurrence
     # Conditions cannot be assigned to copies with the same identity.
-    return {copy: occurrence for copy, occurrence in found.items() if occurrence not in repeated}
+    return {
+        copy: occurrence for copy, occurrence in occurrences.items() if occurrence not in repeated
+    }
 
 
 def _required_columns(
@@ -126,8 +129,8 @@ def _required_columns(
 ) -> dict[Occurrence, frozenset[str]]:
     """Find the columns that a plan requires of its placeholders.
 
-    Where not all are required, the optimizer has put a projection above the placeholder, or above
-    its filters.
+    If a plan does not require all columns, the optimizer has put a projection above the
+    placeholder or above its filters.
     """
     required: dict[Occurrence, frozenset[str]] = {}
     projected: Counter[Occurrence] = Counter()
@@ -147,7 +150,7 @@ def _required_columns(
 def _down(
     node: bridge.PlanNode, kinds: Container[str]
 ) -> tuple[list[bridge.PlanNode], bridge.PlanNode]:
-    """Return a node with those of some kinds below it, and the first one of another kind."""
+    """Return a node with the nodes of some kinds below it, and the first node of another kind."""
     above, below = [node], node.child
     while below.kind in kinds:
         above.append(below)
@@ -162,8 +165,8 @@ def _names_referred_to(nodes: Iterable[bridge.PlanNode]) -> frozenset[str]:
 def _counted(aggregates: Iterable[bridge.PlanNode]) -> Iterator[bridge.FileRelation]:
     """Yield the relations whose rows are aggregated without reading any column.
 
-    Relations with only a projection above them do not count: Spark can add columns, which a later
-    step on a DataFrame names, below projections, but not below aggregates.
+    Relations with only a projection above them do not count. A later step on a DataFrame can name
+    more columns, which Spark can add below a projection, but not below an aggregate.
     """
     for node in aggregates:
         leaf = node.child.child if node.child.is_empty else node.child
@@ -174,8 +177,9 @@ def _counted(aggregates: Iterable[bridge.PlanNode]) -> Iterator[bridge.FileRelat
 def _distinct_partitions(
     aggregates: Iterable[bridge.PlanNode],
 ) -> Iterator[bridge.FileRelation]:
-    """Yield the relations where only partition columns are aggregated, by functions for which equal
-    rows count once.
+    """Yield the relations where only partition columns are aggregated.
+
+    The aggregate functions must ignore repeated rows.
     """
     for node in aggregates:
         above, leaf = _down(node, ("Project", "Filter"))
@@ -190,25 +194,25 @@ def _distinct_partitions(
 
 
 def _ignores_repetition(function: bridge.AggregateFunction) -> bool:
-    """Return whether an aggregate function has the same result for one row and for several equal
-    ones.
-    """
+    """Return whether repeated rows do not change the result of an aggregate function."""
     return function.name in ("Max", "Min") or function.is_distinct
 
 
 def _conditions(
     spark: SparkSession, node: bridge.PlanNode, relation: bridge.FileRelation
 ) -> tuple[tuple[bridge.Conjunct, ...], tuple[Lookup, ...]]:
-    """Split the conjuncts of a filter on a placeholder into those with known values, and those
-    with values of subqueries; others are left out.
+    """Split the conjuncts of a filter on a placeholder by their values.
+
+    Returns:
+        The conjuncts with known values, and those with values of subqueries; others are left out.
     """
     conjuncts, compared = [], []
     for part in node.conjuncts:
         if not part.is_deterministic:
             continue
         if part.has_subquery:
-            found = comparison(spark, relation, part)
-            compared += [found] if found else []
+            comparable = comparison(spark, relation, part)
+            compared += [comparable] if comparable else []
         elif part.columns:
             conjuncts.append(part.conjunct())
     return tuple(conjuncts), tuple(compared)

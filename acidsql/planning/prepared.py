@@ -1,7 +1,7 @@
 """Statements that are analysed before their transaction begins.
 
-What cannot be parsed or resolved takes no lock and no write id then. The analysis is done over
-placeholders; scans of the transaction's snapshot are put in their places, so that nothing is
+A statement that cannot be parsed or resolved therefore takes no lock and no write id. The analysis
+uses placeholders. Scans of the transaction's snapshot replace them later, so that nothing is
 analysed twice.
 """
 
@@ -31,7 +31,7 @@ class Prepared:
     Attributes:
         target: the table, as it was at the analysis.
         parsed: the statement with the tables that it refers to.
-        plan: analysed, over placeholders.
+        plan: analysed plan over placeholders.
         placeholders: table of each placeholder.
     """
 
@@ -41,10 +41,10 @@ class Prepared:
     placeholders: Mapping[Occurrence, Table]
 
     def is_current(self, session: AcidSession, target: Table) -> bool:
-        """Return whether an analysis would give the same now.
+        """Return whether an analysis would give the same result now.
 
-        That is not known of views, whose tables may have changed, and of versions and changes of
-        tables, which are those of the moment of the statement.
+        The result is False if this is unknown: for views, whose tables may have changed, and for
+        versions and changes of tables, which depend on the time of the statement.
 
         Args:
             target: the table as it is now.
@@ -68,16 +68,16 @@ def prepare(
     *,
     changes_columns: bool = False,
 ) -> Prepared:
-    """Parse and analyse a statement; nothing is read but what the metastore knows of its tables.
+    """Parse and analyse a statement; this reads only the definitions of tables in the metastore.
 
     Args:
         session: the session.
-        target: the table that it writes into, with the columns that it is going to have.
-        text: its text.
-        analysis: of its plan.
-        snapshot: with which it reads, once its transaction is open.
-        changes_columns: whether its first reference is to the target with these columns. The
-            metastore may not know all of them.
+        target: the table that the statement writes, with the columns that it is going to have.
+        text: text of the statement.
+        analysis: analyses the plan of the statement.
+        snapshot: snapshot that the statement reads once its transaction is open.
+        changes_columns: whether the first reference of the statement is to the target with these
+            columns. The metastore may lack some of these columns.
 
     Raises:
         AnalysisException: Spark cannot parse or resolve the statement.
@@ -108,7 +108,7 @@ def over_scans(
     """Return the analysed plan of a statement over scans of the rows that it requires.
 
     Args:
-        snapshot: with which it reads.
+        snapshot: snapshot that the statement reads.
         prepared: the statement.
         requested: converts the plan over placeholders to the plan whose required rows are found.
         whole_rows: whether the statement uses more columns than that plan.

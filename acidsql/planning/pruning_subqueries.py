@@ -1,6 +1,6 @@
 """Subqueries whose values prune the partitions of a table.
 
-They run when the statement is planned, so only those are used that return the same rows each time.
+These subqueries run while the statement is planned, so each must return the same rows every time.
 They come from two places: Spark's dynamic partition pruning adds subqueries above joined tables,
 and conditions of a statement compare partition columns with scalar subqueries.
 """
@@ -35,8 +35,9 @@ class Query:
     """Query within an optimised plan that returns the same rows each time.
 
     Attributes:
-        plan: of the query.
-        placeholders: its leaves that are placeholders, with their occurrences; at least one.
+        plan: plan of the query.
+        placeholders: leaves of the plan that are placeholders, with their occurrences; at least
+            one.
     """
 
     plan: bridge.LogicalPlan
@@ -45,12 +46,12 @@ class Query:
 
 @dataclass(frozen=True)
 class Membership:
-    """Condition that the required rows of a placeholder have a value that is in a query's result.
+    """Condition that a value in each required row of a placeholder is in a query's result.
 
     Attributes:
         value: expression over the partition columns of the placeholder.
         columns: all attributes of the placeholder (Scala ``Seq``).
-        query: that has the values.
+        query: query that computes the values.
         key: expression over the attributes of the query that gives the values.
     """
 
@@ -62,11 +63,11 @@ class Membership:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Condition on the required rows of a placeholder that has scalar subqueries in it.
+    """Condition with scalar subqueries on the required rows of a placeholder.
 
     Attributes:
         condition: expression over the partition columns of the placeholder.
-        values: scalar subqueries in it, each with its query.
+        values: scalar subqueries in the condition, each with its query.
     """
 
     condition: bridge.Expression
@@ -82,11 +83,11 @@ def without_pruning(
     """Remove Spark's dynamic pruning subqueries from a plan.
 
     Returns:
-        The outline of the plan; and the conditions of the subqueries that can be run ahead, by the
-        identity of the placeholder that they filter.
+        The outline of the plan, and the conditions of the subqueries that can run during planning,
+        by the identity of the placeholder that they filter.
     """
     whole = outline(spark, plan)
-    found: dict[int, list[Membership]] = {}
+    memberships: dict[int, list[Membership]] = {}
     dropped: list[bridge.Expression] = []
     for node, leaf, relation in filters(whole):
         for part in node.conjuncts:
@@ -102,10 +103,10 @@ def without_pruning(
                     query=query,
                     key=pruning.key,
                 )
-                found.setdefault(identity(relation), []).append(member)
+                memberships.setdefault(identity(relation), []).append(member)
     if not dropped:
         return whole, {}
-    return outline(spark, bridge.without_conditions(spark, plan, dropped)), found
+    return outline(spark, bridge.without_conditions(spark, plan, dropped)), memberships
 
 
 def comparison(
@@ -114,8 +115,8 @@ def comparison(
     """Build the ``Comparison`` of a condition with subqueries.
 
     Returns:
-        None if other columns than partition columns are compared, or a subquery is not scalar or
-        cannot be run ahead.
+        None if the condition has other columns than partition columns, or a subquery that is not
+        scalar or cannot run during planning.
     """
     columns = {folded(name) for name in condition.columns}
     if not columns or not columns <= partition_names(relation):
@@ -131,24 +132,24 @@ def comparison(
 
 
 def _query(spark: SparkSession, plan: bridge.LogicalPlan) -> Query | None:
-    """Return the query of a subquery's plan; None if it may return other rows each time."""
+    """Return the query of a subquery's plan; None if its rows may differ from run to run."""
     whole = outline(spark, plan)
-    found = {}
+    placeholders = {}
     for node in whole.root.walk():
         occurrence = occurrence_of(node)
         if node.relation is not None and occurrence is not None:
-            found[identity(node.relation)] = node.plan, occurrence
+            placeholders[identity(node.relation)] = node.plan, occurrence
         elif not node.children and node.kind not in _CONSTANT:
             return None
-    if not found or whole.subqueries or not all(map(_is_repeatable, whole.root.walk())):
+    if not placeholders or whole.subqueries or not all(map(_is_repeatable, whole.root.walk())):
         return None
-    return Query(plan, tuple(found.values()))
+    return Query(plan, tuple(placeholders.values()))
 
 
 def _is_repeatable(node: bridge.PlanNode) -> bool:
-    """Return whether a node returns the same rows each time if those below it do.
+    """Return whether a node returns the same rows each time if the nodes below it do.
 
-    It need not if rows are chosen by their order, or if floating-point numbers are summed.
+    A node that chooses rows by their order or sums floating-point numbers can return other rows.
     """
     return node.kind in _REPEATABLE and node.is_deterministic and not node.has_fractions
 
@@ -160,7 +161,7 @@ def evaluate(
 
     Args:
         scan: builds a plan of the rows of the table that a placeholder replaces, with the same
-            columns; None if there are too many.
+            columns; returns None if there are too many rows.
 
     Returns:
         None if values of the type cannot be compared, or a query would take too long.
@@ -172,8 +173,8 @@ def evaluate(
     query = _over_rows(spark, lookup.query, scan)
     if query is None:
         return None
-    found = bridge.compute_values(spark, [lookup.key], query).distinct()
-    values = bridge.arrow_table(found).column(0)
+    distinct_values = bridge.compute_values(spark, [lookup.key], query).distinct()
+    values = bridge.arrow_table(distinct_values).column(0)
     condition = one_of(values, bridge.data_type_of(lookup.value), limits().pruning_values)
     value = bridge.rebound(spark, lookup.value, lookup.columns, lookup.columns)
     return bridge.conjunct(condition.of(spark, value))
@@ -184,7 +185,7 @@ def _compared(
     lookup: Comparison,
     scan: Callable[[Occurrence], bridge.UnresolvedPlan | None],
 ) -> bridge.Conjunct | None:
-    found = []
+    substitutes = []
     for node, query in lookup.values:
         plan = _over_rows(spark, query, scan)
         if plan is None:
@@ -193,8 +194,8 @@ def _compared(
         if len(values) > 1:
             return None  # Spark raises the error when the statement runs
         value = only_one(values, bridge.data_type_of(node))
-        found.append((node, bridge.parse_expression(spark, value)))
-    return bridge.conjunct(bridge.substitute(spark, lookup.condition, found))
+        substitutes.append((node, bridge.parse_expression(spark, value)))
+    return bridge.conjunct(bridge.substitute(spark, lookup.condition, substitutes))
 
 
 def _over_rows(
@@ -204,10 +205,10 @@ def _over_rows(
     rows = {}
     for _, occurrence in query.placeholders:
         if occurrence not in rows:
-            found = scan(occurrence)
-            if found is None:
+            plan = scan(occurrence)
+            if plan is None:
                 return None
-            rows[occurrence] = found
+            rows[occurrence] = plan
     scans = [
         (leaf, bridge.with_attributes_of(spark, rows[occurrence].analyzed(), leaf))
         for leaf, occurrence in query.placeholders

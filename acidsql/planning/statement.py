@@ -1,4 +1,4 @@
-"""Plans of statements where the ACID tables are scans of one snapshot."""
+"""Plans of statements that read ACID tables through scans of one snapshot."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from acidsql.session.metrics import Phase, phase
 from acidsql.storage.listings import Listings
 from acidsql.transactions.current import current_transaction
 
-# Property of a view: the database where the names of its text are looked up.
+# Property of a view: the database where the names in its text are looked up.
 VIEW_DATABASE = "view.database"
-# Property of a temporary view: the temporary views that its text refers to, a JSON list. No other
-# name in the text refers to a temporary view, as in Spark, even if one was created later.
+# Property of a temporary view: a JSON list of the temporary views that its text refers to. As in
+# Spark, no other name in the text refers to a temporary view, even to one that is created later.
 VIEW_TEMPORARY = "view.temporary"
 
 
@@ -54,8 +54,7 @@ RelationOf = Callable[[Table, Occurrence], bridge.UnresolvedPlan]
 
 @dataclass(slots=True, kw_only=True)
 class StatementSnapshot:
-    """Snapshot of the transactions for one statement, with the listings and tables that it has
-    read.
+    """Snapshot of the transactions for one statement, with the data that it has read.
 
     Attributes:
         session: the session.
@@ -63,21 +62,21 @@ class StatementSnapshot:
         listings: directories that were listed.
         finds_rows: whether the required rows of tables without partitions are found too.
         expires: microseconds since 1970 after which the statement's plan refuses to run, or None.
-        snapshots: of the tables that were read, by full name, moment whose version is read and
-            required partitions.
-        scans: records of the scans that were built, also of those that pruned partitions.
-        views: database and name of the views that were read, directly or by other views; the
+        snapshots: snapshots of the tables that were read, by full name, moment whose version is
+            read and required partitions.
+        scans: records of all scans that were built, including scans for pruning.
+        views: database and name of the views that were read, directly or through other views; the
             database of a temporary view is empty.
-        lists: visible write ids and transactions, by a table's full name: fetched from the
-            metastore once, or set by the caller; those of tables that are read as of now.
-        repeatable: whether all statements of a transaction see ``txns``, whatever compactions have
+        lists: visible write ids and transactions of the tables that are read as of now, by a
+            table's full name. They are fetched from the metastore once, or set by the caller.
+        repeatable: whether all statements of a transaction see ``txns``, even if compactions have
             been cleaned since.
-        added: partitions that the transaction has made, by a table's full name and their values;
+        added: partitions that the transaction has created, by a table's full name and their values;
             the metastore may not know them yet.
         uncommitted: full names of the tables that the transaction has written. Plans over these
-            read from files whatever they return, so that they fail once it was rolled back.
-        changed: full names of the tables that the statement changes. It reads no deleted rows of
-            these, unless its text requests them.
+            tables read all results from files, so that they fail after a rollback.
+        changed: full names of the tables that the statement changes. The statement reads no deleted
+            rows of these tables, unless its text requests them.
         current: the current time, user and database for all plans of the statement.
         versions: old versions that are read.
         changes: changes of tables that are read.
@@ -106,17 +105,18 @@ class StatementSnapshot:
         self.current = bridge.CurrentValues(self.session.spark)
         self.versions = StatementVersions(self.session, self.current)
         several = current_transaction(self.session)
-        own = {self.listings.txn_id, several.txn_id if several else None}
+        txn_ids = {self.listings.txn_id, several.txn_id if several else None}
         self.changes = StatementChanges(
             session=self.session,
             txns=self.txns,
-            own=frozenset(txn_id for txn_id in own if txn_id is not None),
+            own_txns=frozenset(txn_id for txn_id in txn_ids if txn_id is not None),
             listings=self.listings,
         )
 
     def snapshot(self, table: Table, wanted: PartitionSet | None = None) -> TableSnapshot:
-        """Return the snapshot of a table, or of its partitions in ``wanted``; each is taken
-        once.
+        """Return the snapshot of a table, or of its partitions in ``wanted``.
+
+        Each snapshot is taken once.
         """
         key = table.full_name, table.as_of, wanted
         if key not in self.snapshots:
@@ -136,17 +136,19 @@ class StatementSnapshot:
             if is_now:
                 self.lists[table.full_name] = taken.write_ids, taken.txns
         taken = self.snapshots[key]
-        # The statement may be about to give the table other columns.
+        # The statement may be about to change the columns of the table.
         return taken if taken.table == table else replace(taken, table=table)
 
     def _lists(self, table: Table) -> tuple[ValidWriteIdList, ValidTxnList] | HeldVersion | None:
-        """Return what the snapshot of a table sees, if that is known before; else None."""
+        """Return the lists that the snapshot of a table must use; None if it can take its own."""
         version = self.versions.held(table, self.listings.txn_id)
         return version or self.lists.get(table.full_name) or self._repeatable_lists(table)
 
     def _repeatable_lists(self, table: Table) -> tuple[ValidWriteIdList, ValidTxnList] | None:
-        """Return the lists of a table for a snapshot that may be old; None if ``take_snapshot``
-        finds the same.
+        """Return the lists of a table for a snapshot that may be old.
+
+        Returns:
+            None if ``take_snapshot`` finds the same lists.
         """
         metastore, name = self.session.metastore, (table.database, table.name)
         txn_id = self.listings.txn_id
@@ -159,19 +161,19 @@ class StatementSnapshot:
         """Return the values of the partitions of a table that this statement has read, sorted."""
         read = table.full_name, table.as_of
         taken = (s for s in self.snapshots.values() if (s.table.full_name, s.table.as_of) == read)
-        return sorted({partition.values for own in taken for partition in own.partitions})
+        return sorted({partition.values for s in taken for partition in s.partitions})
 
     def relation(self, table: Table, partitions: PartitionSet | None = None) -> bridge.LogicalPlan:
-        """Build the plan of a table, perhaps of only some partitions, or of a view, under its own
-        name and with its virtual columns hidden.
+        """Build the plan of a view, a table, or some partitions of a table.
 
-        It has no deleted rows, whatever the properties of the table are.
+        The plan has the name of the table or view, and hides the virtual columns. It contains no
+        deleted rows, even if the properties of the table request them.
         """
         table = as_asked(table, {}, live_only=True)
         if partitions is None:
             return self._relation(table, None, (0,), self._scan_all_rows)
         required = RequiredRows(partitions=partitions)
-        return self._relation(table, None, (0,), lambda own, _: self._scan(own, required))
+        return self._relation(table, None, (0,), lambda each, _: self._scan(each, required))
 
     def _relation(
         self, table: Table, alias: str | None, occurrence: Occurrence, relation_of: RelationOf
@@ -196,7 +198,7 @@ class StatementSnapshot:
         return self._scan_or_cached(table, ALL_ROWS)
 
     def _scan_or_cached(self, table: Table, required: RequiredRows) -> bridge.UnresolvedPlan:
-        """Build the scan of a table, or take the plan that CACHE TABLE keeps of all of its rows."""
+        """Build the scan of a table, or return the plan of all its rows that CACHE TABLE keeps."""
         place = table.database, table.name
         if place not in self.session.cached_relations or not self._may_be_cached(table):
             return self._scan(table, required)
@@ -209,7 +211,7 @@ class StatementSnapshot:
         return is_now and table.full_name not in self.changed | self.uncommitted
 
     def _key(self, table: Table) -> object:
-        """Return what is equal for two snapshots only if a table has the same rows in them."""
+        """Return a key that is equal in two snapshots only if the table has the same rows there."""
         return table, str(self.snapshot(table).write_ids)
 
     def _rows(
@@ -237,8 +239,7 @@ class StatementSnapshot:
     def _rows_for_pruning(
         self, table: Table, required: RequiredRows
     ) -> bridge.UnresolvedPlan | None:
-        """Build the plan of a table's required rows, for a query whose values prune partitions of
-        another table.
+        """Build the plan of a table's required rows, for a query that prunes another table.
 
         Returns:
             None if the table is too large to be read twice.
@@ -255,16 +256,16 @@ class StatementSnapshot:
     def _view_or_cached(
         self, view: Table, occurrence: Occurrence, relation_of: RelationOf
     ) -> bridge.UnresolvedPlan:
-        """Build the plan of a view, or take the one that CACHE TABLE keeps of it."""
+        """Build the plan of a view, or return the plan that CACHE TABLE keeps."""
         place = view.database, lowered(view.name)
         is_cached = place in self.session.cached_relations
         if not is_cached or isinstance(relation_of, PlaceholderPass):
             return bridge.UnresolvedPlan.of(self._view(view, occurrence, relation_of))
         read: list[Table] = []
 
-        def note(table: Table, own: Occurrence) -> bridge.UnresolvedPlan:
+        def note(table: Table, inner: Occurrence) -> bridge.UnresolvedPlan:
             read.append(table)
-            return self._scan_all_rows(table, own)
+            return self._scan_all_rows(table, inner)
 
         frame = self._view(view, occurrence, note)
         if not all(map(self._may_be_cached, read)):
@@ -283,13 +284,14 @@ class StatementSnapshot:
         return as_declared(frame, view.columns)
 
     def plan(self, statement: str | ParsedStatement) -> bridge.LogicalPlan:
-        """Build Spark's plan of a statement over scans of the required rows; it is not analysed.
+        """Build Spark's unanalysed plan of a statement over scans of the required rows.
 
-        A statement with a partitioned table is planned twice. The first plan is over placeholders;
-        once optimised, it shows which rows of each table are required. The second is over scans.
+        A statement with a partitioned table is planned twice. The first plan is over placeholders.
+        Once optimised, it shows which rows of each table are required. The second plan is over
+        scans.
 
         Args:
-            statement: its text, or the parsed statement.
+            statement: the text, or the parsed statement.
         """
         parsed = statement
         if isinstance(parsed, str):
@@ -316,9 +318,10 @@ class StatementSnapshot:
         """Build the analysed scans of the rows that a statement requires of its tables.
 
         Args:
-            placeholders: tables of its references.
-            over_placeholders: builds the plan over placeholders whose required rows are found; of a
-                MERGE, for example, the join.
+            parsed: the statement.
+            placeholders: table of each placeholder.
+            over_placeholders: builds the plan over placeholders whose required rows are found. For
+                a MERGE, for example, this is the join.
             whole_rows: whether the statement uses more columns than that plan.
         """
         required: Mapping[Occurrence, RequiredRows] = {}
@@ -326,9 +329,9 @@ class StatementSnapshot:
             required = self._required(over_placeholders(), placeholders)
         scans = {}
         for occurrence, table in placeholders.items():
-            own = required.get(occurrence, ALL_ROWS)
-            own = replace(own, columns=None) if whole_rows else own
-            scans[occurrence] = self._scan(table, own).analyzed()
+            rows = required.get(occurrence, ALL_ROWS)
+            rows = replace(rows, columns=None) if whole_rows else rows
+            scans[occurrence] = self._scan(table, rows).analyzed()
         return scans
 
     def _needs_two_passes(self, parsed: ParsedStatement) -> bool:
@@ -337,13 +340,13 @@ class StatementSnapshot:
     def _required(
         self, plan: bridge.LogicalPlan, tables: Mapping[Occurrence, Table]
     ) -> dict[Occurrence, RequiredRows]:
-        """Find the rows that a plan over placeholders requires of each."""
+        """Find the rows that a plan requires of each placeholder."""
         return find_required_rows(
             self.session, plan, tables, self.current, self._rows_for_pruning, self.added
         )
 
     def run(self, statement: str | ParsedStatement) -> DataFrame:
-        """Build the DataFrame of a statement that Spark executes; a command is run."""
+        """Build the DataFrame of a statement that Spark executes; a command runs immediately."""
         with phase(Phase.PLAN):
             return bridge.frame_of(self.session.spark, self.resolved(statement))
 
@@ -374,7 +377,7 @@ class StatementSnapshot:
 
         Args:
             relation_of: builds the relation of an occurrence of a table.
-            within: occurrence of the view whose text the statement is, () for none.
+            within: occurrence of the view if the statement is a view's text, otherwise ().
         """
         spark = self.session.spark
         parsed = self._with_distinct_names(parsed)
@@ -398,8 +401,9 @@ class StatementSnapshot:
         return bridge.replace_relations(spark, parsed.plan, relations)
 
     def _tables(self, parsed: ParsedStatement) -> dict[int, Table]:
-        """Return the tables and views that a statement refers to, by the positions of the
-        references, each with the moment whose version is read.
+        """Return the tables and views of a statement, by the positions of the references.
+
+        Each table has the moment whose version is read.
         """
         return {
             position: self.versions.resolve(
@@ -428,11 +432,11 @@ class StatementSnapshot:
         )
 
     def _is_of_database(self, parsed: ParsedStatement, reference: bridge.Reference) -> bool:
-        """Return whether a name in a view belongs to the view's database.
+        """Return whether a name in a view must be looked up in the view's database.
 
-        Spark would look it up in the session's current one, or find a temporary view that the view
-        must not see. The current database of a session is that of all its threads, so it is never
-        changed.
+        Spark would look it up in the session's current database, or find a temporary view that the
+        view must not see. acidsql does not change the current database instead, because all
+        threads of a session share it.
         """
         is_simple = parsed.database is not None and len(reference.parts) == 1
         return is_simple and not names_temp_view(self.session, reference.parts, parsed.temporary)

@@ -1,4 +1,4 @@
-"""Snapshots of statements: of the latest transactions, or with a lease on the files."""
+"""Snapshots that statements read, with or without a lease on the files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from acidsql.transactions.current import current_transaction
 
 
 def latest_snapshot(session: AcidSession) -> StatementSnapshot:
-    """Take the snapshot of a statement whose plan is not kept, so that it needs no lease."""
+    """Take a snapshot of the latest transactions for a statement whose plan is not kept.
+
+    The statement needs no lease.
+    """
     txns = session.metastore.valid_txns()
     return recorded_reads(
         StatementSnapshot(session=session, txns=txns, listings=Listings(session.files, None))
@@ -24,7 +27,7 @@ def latest_snapshot(session: AcidSession) -> StatementSnapshot:
 
 
 def recorded_reads(snapshot: StatementSnapshot) -> StatementSnapshot:
-    """Have the metrics of the statement that runs show what is read from a snapshot; return it."""
+    """Add the scans of a snapshot to the metrics of the running statement; return the snapshot."""
     current_recording().readings.append(snapshot.scans)
     return snapshot
 
@@ -33,10 +36,11 @@ def recorded_reads(snapshot: StatementSnapshot) -> StatementSnapshot:
 def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[StatementSnapshot]:
     """Take the snapshot of a query, with a lease on the files.
 
-    The files stay for as long as a DataFrame that was made in the block can be reached.
+    The files remain while a DataFrame that was created in the block is reachable.
 
     Args:
-        kept: False if nothing that was made in the block is run after it; the lease ends with it.
+        kept: False if no DataFrame of the block runs after the block; the lease ends with the
+            block.
     """
     several = current_transaction(session)
     if several is not None:
@@ -48,13 +52,13 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
                 listings=listings,
                 expires=session.leases.expiry(several.lease),
                 repeatable=True,
-                added={name: own.partitions for name, own in written},
+                added={name: writes.partitions for name, writes in written},
                 uncommitted=several.uncommitted(),
             )
             yield recorded_reads(snapshot)
         return
     session.leases.prune()
-    # A transaction without its lease would never end.
+    # If a signal arrived before the lease begins, the transaction would never end.
     with DeferredSignals():
         with phase(Phase.BEGIN):
             txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)

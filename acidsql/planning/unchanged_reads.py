@@ -1,7 +1,7 @@
-"""SERIALIZABLE: what a statement has read must not have changed when it commits.
+"""SERIALIZABLE: rows that a statement has read must not have changed when it commits.
 
-Its required rows are compared first by partitions, and then by the conditions that all required
-rows meet. These conditions are checked on the rows that others have inserted and deleted.
+acidsql first compares the partitions of the required rows. It then checks the conditions that all
+required rows meet on the rows that other transactions have inserted and deleted.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ _KEY = StructType(
 def watch_query(
     session: AcidSession, snapshot: StatementSnapshot, requested: Isolation | None = None
 ) -> None:
-    """Have a transaction of several statements watch what one of its queries is about to read, if
-    it writes and is SERIALIZABLE. A metastore that cannot watch tables compares nothing.
+    """Make a transaction of several statements watch the tables that its next query reads.
+
+    This has an effect only if the transaction writes and the isolation is SERIALIZABLE. A
+    metastore that cannot watch tables compares nothing.
 
     Args:
-        requested: isolation of the query; by default that of the session.
+        requested: isolation of the query; by default the isolation of the session.
     """
     transaction = current_transaction(session)
     if transaction is None or transaction.read_only:
@@ -68,8 +70,8 @@ class UnchangedReads:
     """Watch of the tables that a statement has read.
 
     Attributes:
-        txn_id: its transaction.
-        snapshot: from which it has read.
+        txn_id: transaction of the statement.
+        snapshot: snapshot that the statement has read.
         compared: write ids that were compared already, by table.
     """
 
@@ -78,14 +80,14 @@ class UnchangedReads:
     compared: dict[TableName, ValidWriteIdList] = field(default_factory=dict)
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
-        """See ``Watch``; raise CONCURRENT_WRITE if rows that were required are others now."""
+        """Implement ``Watch``; raise CONCURRENT_WRITE if required rows have changed."""
         session = self.snapshot.session
         txns = session.metastore.valid_txns()
         watched: dict[TableName, ValidWriteIdList] = {}
         for record in self.snapshot.scans:
             table = record.snapshot.table
             if table.as_of is not None or table.changes is not None:
-                continue  # what has committed does not change
+                continue  # committed versions and changes do not change
             write_ids = self._committed(table, record.snapshot.write_ids, txns, watched)
             if write_ids and _Reading(session, record, write_ids, txns).has_changed():
                 raise self._conflict(table)
@@ -103,15 +105,18 @@ class UnchangedReads:
         txns: ValidTxnList,
         watched: dict[TableName, ValidWriteIdList],
     ) -> frozenset[int]:
-        """Return the write ids that others have committed to a table since it was read, or was
-        compared for the last time.
+        """Return the write ids that other transactions have committed to a table.
+
+        Only write ids count that were committed since the statement read the table or since the
+        last comparison.
         """
         metastore, name = self.snapshot.session.metastore, (table.database, table.name)
         if name not in watched:
-            found = metastore.find_table(*name)
-            if found is None or found.replaced_by != table.replaced_by:
+            latest = metastore.find_table(*name)
+            if latest is None or latest.replaced_by != table.replaced_by:
                 raise self._conflict(table)
-            # Before the directories are listed: what commits then is looked at the next time.
+            # Fetched before the directories are listed. The next comparison covers transactions
+            # that commit during the listing.
             watched[name] = metastore.valid_write_ids(*name, txns)
         return committed_since(self.compared.get(name, seen), watched[name])
 
@@ -127,7 +132,7 @@ class UnchangedReads:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Scan of a table, with the write ids that others have committed since."""
+    """Scan of a table, with the write ids that other transactions have committed since."""
 
     session: AcidSession
     record: ScanRecord
@@ -141,25 +146,25 @@ class _Reading:
         if read.keys() - {p.values for p in now}:
             return True  # dropped, or renamed
         required = self.record.required
-        found = [
+        relevant = [
             c
             for c in changes_of(self.session, now, self.write_ids)
-            # One that was not read was not required; a new one may be.
+            # A partition that was not read was not required, unless it is new.
             if c.partition.values in read or required.partitions is None or c.is_new
         ]
-        if not found:
+        if not relevant:
             return False
         condition = self._condition()
-        if condition is None or any(c.replaced for c in found):
+        if condition is None or any(c.replaced for c in relevant):
             return True
-        return self._has_inserted(found, condition) or any(
+        return self._has_inserted(relevant, condition) or any(
             self._has_deleted(c, condition)
-            for c in found
+            for c in relevant
             if c.deletes and c.partition.values in read
         )
 
     def _condition(self) -> Column | None:
-        """Return a condition that all required rows meet; None if there is none but true."""
+        """Return a condition that all required rows meet; None if only true is such a condition."""
         required, table = self.record.required, self.record.snapshot.table
         if table.insert_only:
             return None
@@ -172,12 +177,12 @@ class _Reading:
         conditions = [bridge.condition_of(spark, each, names) for each in both]
         return reduce(and_, conditions) if conditions else None
 
-    def _has_inserted(self, found: Sequence[PartitionChanges], condition: Column) -> bool:
-        if not any(c.inserts for c in found):
+    def _has_inserted(self, changes: Sequence[PartitionChanges], condition: Column) -> bool:
+        if not any(c.inserts for c in changes):
             return False
         snapshot = self.record.snapshot
         rows = inserted_rows(
-            self.session, snapshot.table, found, self.write_ids, self.txns, snapshot.listings
+            self.session, snapshot.table, changes, self.write_ids, self.txns, snapshot.listings
         )
         return _has_rows(rows.where(condition))
 

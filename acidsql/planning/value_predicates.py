@@ -20,13 +20,13 @@ class OneOf:
     """Predicate that all values of a set meet.
 
     Attributes:
-        text: SQL, where the name ``k`` is the value.
+        text: SQL text where the name ``k`` is the value.
     """
 
     text: str
 
     def of(self, spark: SparkSession, value: bridge.Expression) -> bridge.Expression:
-        """Build the predicate of a Catalyst expression."""
+        """Apply the predicate to a Catalyst expression."""
         place, condition = (bridge.parse_expression(spark, t) for t in (_VALUE, self.text))
         return bridge.substitute(spark, condition, [(place, value)])
 
@@ -34,18 +34,18 @@ class OneOf:
 def is_plain(value: bridge.Expression) -> bool:
     """Return whether equal values of an expression are identical.
 
-    They need not be for floating-point numbers, timestamps and CHAR or VARCHAR columns.
+    They can differ for floating-point numbers, timestamps and CHAR or VARCHAR columns.
     """
     is_plain_type = has_typed_literal(bridge.data_type_of(value))
     return is_plain_type and not bridge.has_char_columns(value)
 
 
 def one_of(values: pa.ChunkedArray, kind: str, most: int) -> OneOf:
-    """Build the predicate of a set of values; NULL is never one of them.
+    """Build the predicate of a set of values; it never accepts NULL.
 
     Args:
-        values: any number, with repetition.
-        kind: type of the values, as SQL; a plain one (``is_plain``).
+        values: any number of values, with repetition.
+        kind: plain type of the values (``is_plain``), as SQL.
         most: above this number of distinct values the predicate is their range.
     """
     known = pc.unique(_numbered(values).drop_null())
@@ -65,13 +65,13 @@ def only_one(values: pa.ChunkedArray, kind: str) -> str:
     """Return SQL for the single value in an array, or for NULL if there is none.
 
     Args:
-        values: at most one.
-        kind: its type, as SQL; a plain one (``is_plain``).
+        values: at most one value.
+        kind: plain type of the value (``is_plain``), as SQL.
     """
     known = _numbered(values).drop_null().to_pylist()
     return typed_literal(known[0] if known else None, kind)
 
 
 def _numbered(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert dates to days since 1970, since Python's dates end before Spark's."""
+    """Convert dates to days since 1970, because Python's dates end before Spark's dates."""
     return values.cast(pa.int32()) if pa.types.is_date32(values.type) else values

@@ -1,4 +1,4 @@
-"""Views: the database where names in their texts belong, and their columns as declared."""
+"""Views: the database where the names in their texts are looked up, and their declared columns."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from acidsql.syntax.lexer import quote
 
 
 def make_database_known(session: AcidSession, database: str) -> None:
-    """Make the database of a view known to Spark, which looks up tables of its own there."""
+    """Make the database of a view known to Spark, which looks up its own tables there."""
     if session.metastore.capabilities.has_other_clients and session.has_database(database):
         mirror_database(session, database)
 
 
 def qualify_functions(session: AcidSession, text: str, database: str) -> str:
-    """Qualify the names of persistent functions in the text of a view by its database.
+    """Qualify the names of persistent functions in the text of a view with its database.
 
-    Functions of Spark and temporary ones come first, as in Spark.
+    As in Spark, built-in and temporary functions take precedence.
     """
     spark = session.spark
     persistent = bridge.persistent_functions(spark, database)
@@ -45,10 +45,10 @@ def qualify_functions(session: AcidSession, text: str, database: str) -> str:
 def as_declared(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
     """Return the rows of a view's query with the names and comments of its columns.
 
-    As in Spark, a column without a comment has that of the query's column.
+    As in Spark, a column without a comment has the comment of the query's column.
 
     Args:
-        columns: () of a view that takes its columns from the query.
+        columns: declared columns; () if the view takes its columns from the query.
     """
     if not columns:
         return frame

@@ -17,13 +17,13 @@ CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP = (
     "_commit_version",
     "_commit_timestamp",
 )
-"""Columns beside those of the table, with Delta Lake's names."""
+"""Additional columns of changes, with Delta Lake's names."""
 
 INSERT, DELETE, PREIMAGE, POSTIMAGE = "insert", "delete", "update_preimage", "update_postimage"
 """Values of ``_change_type``."""
 
 KEYS_PROPERTY = "acidsql.changes.keys"
-"""Property of a table: columns by which its changes recognise rows, unless keys are given."""
+"""Property of a table: key columns of its changes, unless the request gives keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +31,10 @@ class ChangeForm:
     """Form of the changes that are reported.
 
     Attributes:
-        keys: columns that identify a row, in lower case: what is deleted and inserted with the same
-            values is an update. Without them an update is what a statement says it is.
-        net: whether what was inserted and deleted again is left out.
+        keys: columns that identify a row, in lower case. A row that is deleted and inserted with
+            the same key is an update. Without keys, the statements in the history determine which
+            changes are updates.
+        net: whether rows that were inserted and deleted again are left out.
     """
 
     keys: tuple[str, ...] = ()
@@ -44,8 +45,8 @@ def check_has_changes(table: Table) -> None:
     """Check that a table has changes that can be reported.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.CHANGE_FEED, a view or an insert-only table;
-            COLUMN_ALREADY_EXISTS, one of its columns has the name of one of changes.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.CHANGE_FEED, the table is a view or insert-only;
+            COLUMN_ALREADY_EXISTS, a column of the table has the name of a column of changes.
     """
     is_view = table.table_type is TableType.VIEW
     if is_view or table.insert_only:
@@ -70,7 +71,7 @@ def keys_of(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Return columns of a table that identify rows, as the table spells them.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, one is no column.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, a name is not a column of the table.
     """
     keys, missing = _found(table, names)
     if missing is not None:
@@ -79,10 +80,10 @@ def keys_of(table: Table, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def own_keys(table: Table) -> tuple[str, ...]:
-    """Return the keys that a table has as a property; none by default.
+    """Return the keys in the property of a table; none by default.
 
     Raises:
-        AcidAnalysisError: INVALID_TABLE_PROPERTY, one is no column.
+        AcidAnalysisError: INVALID_TABLE_PROPERTY, a key is not a column of the table.
     """
     text = table.properties.get(KEYS_PROPERTY)
     if text is None:
@@ -98,10 +99,10 @@ def own_keys(table: Table) -> tuple[str, ...]:
 
 
 def keys_then(now: Table, then: Table, keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that keys of a table had when it had other columns.
+    """Return the names that the key columns had in an older definition of the table.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, one was added later.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, a key column was added later.
     """
     pairs = zip(now.columns, then.columns, strict=False)
     names = {n.key: t.name for n, t in pairs} | {c.key: c.name for c in now.partition_columns}
@@ -112,7 +113,7 @@ def keys_then(now: Table, then: Table, keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def _found(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
-    """Return the columns of a table that are named, and the first name of none; None if all are."""
+    """Return the named columns of a table, and the first name that is not a column or None."""
     known = {c.key: c.name for c in (*table.columns, *table.partition_columns)}
     given = [name.strip() for name in names]
     missing = next((name for name in given if folded(name) not in known), None)
@@ -120,10 +121,11 @@ def _found(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], str | N
 
 
 def seen_at(metastore: Metastore, table: Table, text: str) -> ValidWriteIdList:
-    """Return the write ids whose changes were read at a checkpoint.
+    """Return the write ids whose changes had been read at a checkpoint.
 
     Raises:
-        AcidAnalysisError: INVALID_CHECKPOINT, it is of another table, or none.
+        AcidAnalysisError: INVALID_CHECKPOINT, the text is not a checkpoint, or a checkpoint of
+            another table.
     """
     checkpoint = Checkpoint.from_string(text)
     if checkpoint.table_id != metastore.table_identity(table.database, table.name):
@@ -137,7 +139,7 @@ def seen_at(metastore: Metastore, table: Table, text: str) -> ValidWriteIdList:
 
 
 def invalid_changes(table: Table, message: str) -> AcidAnalysisError:
-    """Return the error of arguments that do not say which changes are meant."""
+    """Return the error for arguments that do not define a range of changes."""
     return AcidAnalysisError(
         "INVALID_PARAMETER_VALUE.CHANGES",
         f"changes of {table.full_name}: {message}",

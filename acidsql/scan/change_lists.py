@@ -1,6 +1,4 @@
-"""Changes of a table between two valid lists: their write ids, and the directories that contain
-them.
-"""
+"""Write ids and directories that contain the changes of a table between two valid lists."""
 
 from __future__ import annotations
 
@@ -46,8 +44,8 @@ class Commits:
     """Known facts about the write ids whose changes are reported.
 
     Attributes:
-        updates: those whose delete events and rows are all halves of updates.
-        times: microseconds since 1970 at which they committed, of those where that is known.
+        updates: write ids whose delete events and rows are all halves of updates.
+        times: commit times in microseconds since 1970, by write id; unknown times are left out.
     """
 
     updates: frozenset[int] = frozenset()
@@ -56,20 +54,20 @@ class Commits:
 
 @dataclass(slots=True, kw_only=True)
 class ChangeLists:
-    """Lists and directories of the changes of tables; the lists of each are found once.
+    """Lists and directories of the changes of tables; each table's lists are looked up once.
 
     Attributes:
-        reader: of the tables.
+        reader: reader of the tables.
         txns: transactions that are visible.
-        own: transactions of the statement, whose writes are not committed yet.
-        listings: of the statement.
+        own_txns: transactions of the statement, whose writes are not committed yet.
+        listings: directories that the statement has listed.
         ends: write ids that are visible at the end, by a table's full name, the moment, and
-            whether what was committed at that moment itself is visible.
+            whether commits at exactly that moment are visible.
     """
 
     reader: HistoryReader
     txns: ValidTxnList
-    own: frozenset[int]
+    own_txns: frozenset[int]
     listings: Listings
     ends: dict[tuple[str, Moment | None, bool], ValidWriteIdList] = field(default_factory=dict)
 
@@ -88,7 +86,7 @@ class ChangeLists:
             self.ends[key] = self._visible(table, moment, itself=wanted.includes_last)
         else:
             metastore, name = self.reader.metastore, (table.database, table.name)
-            committed = replace(self.txns, open=self.txns.open | self.own)
+            committed = replace(self.txns, open=self.txns.open | self.own_txns)
             self.ends[key] = metastore.valid_write_ids(*name, committed)
         return self.ends[key]
 
@@ -98,16 +96,16 @@ class ChangeLists:
         Args:
             table: the table.
             moment: the moment.
-            itself: whether what was committed at that very moment is visible.
+            itself: whether commits at exactly that moment are visible.
         """
         if not itself and isinstance(moment, TimeMoment):
             moment = TimeMoment(microseconds=moment.microseconds - 1)
         elif not itself and isinstance(moment, TransactionMoment):
             moment = BeforeTransactionMoment(txn_id=moment.txn_id)
-        found = self._version(table, moment).write_ids
+        write_ids = self._version(table, moment).write_ids
         if itself or not isinstance(moment, WriteIdMoment):
-            return found
-        return without(found, moment.write_id) if moment.write_id else nothing(table.full_name)
+            return write_ids
+        return without(write_ids, moment.write_id) if moment.write_id else nothing(table.full_name)
 
     def _version(self, table: Table, moment: Moment) -> TableVersion:
         moment = version_by_files(self.reader, table, moment)
@@ -151,7 +149,7 @@ class ChangeLists:
         now: ValidWriteIdList,
         partitions: Collection[tuple[str, ...]] | None,
     ) -> ChangeSnapshot:
-        """Return a snapshot whose rows are all changes."""
+        """Return a snapshot where every row is a change."""
         taken = take_snapshot(
             self.reader.files,
             self.reader.metastore,
@@ -177,8 +175,8 @@ class ChangeLists:
         Args:
             table: the table.
             wanted: the changes.
-            first: where they begin.
-            now: write ids that are visible after them.
+            first: beginning of the changes.
+            now: write ids that are visible after the changes.
 
         Raises:
             AcidAnalysisError: INVALID_CHANGE_RANGE; see ``Metastore.find_version``.
@@ -200,8 +198,9 @@ class ChangeLists:
     def _is_before(
         self, table: Table, wanted: ChangeRange, first: Bound, now: ValidWriteIdList
     ) -> bool:
-        """Return whether the first moment is not later than the last one, be they among the changes
-        or not.
+        """Return whether the first moment is not later than the last one.
+
+        This ignores whether the range includes the two moments.
         """
         last = wanted.last
         if isinstance(first, TimeMoment):
@@ -211,12 +210,12 @@ class ChangeLists:
         return shows_all_of(now, self._visible(table, first, itself=True))
 
     def _held(self, table: Table, seen: ValidWriteIdList, write_id: int) -> HeldVersion:
-        """Hold the directories that contain what a list shows, and what came after it.
+        """Protect the directories of a list's rows, and of all later changes, from cleaners.
 
         Args:
             table: the table.
             seen: the list.
-            write_id: of its last commit.
+            write_id: write id of the list's last commit.
         """
         version = TableVersion(write_id=write_id, committed=None, write_ids=seen)
         removed: Mapping[str | None, int] | None = {}
@@ -227,29 +226,29 @@ class ChangeLists:
         return HeldVersion(moment=moment, version=version, removed=removed)
 
     def _last_commit(self, table: Table, seen: ValidWriteIdList) -> int:
-        """Return which write id of a list committed last.
+        """Return the write id of a list that committed last.
 
         Raises:
-            AcidAnalysisError: the table was changed since in a way that nothing records
-                (HISTORY_NOT_AVAILABLE, VERSION_HAS_OTHER_COLUMNS).
+            AcidAnalysisError: the table has since been changed in a way that the history does not
+                record (HISTORY_NOT_AVAILABLE, VERSION_HAS_OTHER_COLUMNS).
         """
         metastore = self.reader.metastore
         write_id = highest_valid(seen)
         while True:
             moment = WriteIdMoment(write_id=write_id)
-            found = metastore.find_version(table.database, table.name, moment).write_ids
-            later = [w for w in found.open | found.aborted if seen.is_valid(w)]
+            visible = metastore.find_version(table.database, table.name, moment).write_ids
+            later = [w for w in visible.open | visible.aborted if seen.is_valid(w)]
             if not later:
                 return write_id
             write_id = max(later)
 
     def commits(self, table: Table, changed: ChangedWriteIds, *, with_times: bool) -> Commits:
-        """Return what is known of the commits of some write ids.
+        """Return the known facts about the commits of some write ids.
 
         Args:
             table: the table.
             changed: the write ids.
-            with_times: whether their times are needed, also where only files show them.
+            with_times: whether the commit times are needed, even if only files show them.
         """
         entries = [
             e
@@ -270,7 +269,7 @@ class ChangeLists:
 
 
 def _is_update(entry: HistoryEntry) -> bool:
-    """Return whether all that a write id deleted and inserted were the halves of updates."""
+    """Return whether all rows that a write id deleted and inserted are halves of updates."""
     counts = entry.counts
     if entry.operation == _UPDATE:
         return True

@@ -30,13 +30,13 @@ from acidsql.storage.listings import Listings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeSnapshot:
-    """Directories with changes: the last of each partition, or those that a base has replaced.
+    """Directories with changes: the latest of each partition, or directories that a base replaced.
 
     Attributes:
-        snapshot: shows what the newer list shows of these directories.
+        snapshot: shows the rows of these directories that the newer list shows.
         changed: write ids whose changes are reported.
         replaced_by: write id of the base that replaced the rows of each partition of the snapshot;
-            None where nothing did.
+            None for a partition without such a base.
     """
 
     snapshot: TableSnapshot
@@ -56,16 +56,16 @@ def take_change_snapshots(
     """List the partitions of a table, and select the directories that contain its changes.
 
     Args:
-        reader: of the table.
+        reader: reader of the table.
         table: the table.
-        before: the version after which changes are reported, held.
-        now: write ids that are visible after them.
-        txns: transactions that are visible now, which decide on compactions.
-        listings: of the statement.
+        before: held version after which changes are reported.
+        now: write ids that are visible after the changes.
+        txns: transactions that are visible now; they determine which compactions are visible.
+        listings: directories that the statement has listed.
         wanted: values of the partitions that are required, None for all.
 
     Returns:
-        At least one; the partitions of one are different ones.
+        At least one snapshot. A snapshot contains each partition at most once.
 
     Raises:
         AcidAnalysisError: HISTORY_NOT_AVAILABLE.
@@ -110,17 +110,17 @@ def take_change_snapshots(
                 levels.append([])
             levels[level].append((place, segment))
     changed = ChangedWriteIds.between(seen, now)
-    found = [_change_snapshot(table, txns, now, changed, listings, level) for level in levels]
+    snapshots = [_change_snapshot(table, txns, now, changed, listings, level) for level in levels]
     places_of_rows = [
         (p.path(d), d)
-        for one in found
-        for p in one.snapshot.partitions
+        for changes in snapshots
+        for p in changes.snapshot.partitions
         for d in p.state.directories
     ]
     listings.fetch(sorted({path for path, _ in places_of_rows}))
     for path, directory in places_of_rows:
         check_is_complete(directory, listings.get(path))
-    return found
+    return snapshots
 
 
 def _change_snapshot(
@@ -150,21 +150,23 @@ def _change_snapshot(
 
 
 def only_changed(changes: ChangeSnapshot) -> TableSnapshot:
-    """Return the snapshot that shows what the write ids have changed, and nothing else."""
+    """Return the snapshot that shows only the changes of the write ids."""
     return replace(changes.snapshot, write_ids=changes.changed)
 
 
 def _check_row_ids_are_kept(
     reader: HistoryReader, table: Table, before: HeldVersion, compactions: set[int]
 ) -> None:
-    """Check that none of some compactions was a rebalance, after which delete events name other row
-    ids than the directories that it merged.
+    """Check that no compaction was a rebalance.
+
+    A rebalance gives rows new row ids. Later delete events then name other row ids than the
+    directories that the rebalance merged.
 
     Args:
-        reader: of the table.
+        reader: reader of the table.
         table: the table.
-        before: the version after which changes are reported.
-        compactions: ids of their transactions.
+        before: version after which changes are reported.
+        compactions: transaction ids of the compactions.
 
     Raises:
         AcidAnalysisError: HISTORY_NOT_AVAILABLE.

@@ -1,8 +1,8 @@
 """Plan of the changes of a table between two valid lists: rows that were inserted, and old rows.
 
-Inserted rows are those of the write ids in question. Deleted rows are named by these write ids'
-delete events, and are read from the files that can have them. What a base has replaced was deleted
-as well.
+Inserted rows have one of the write ids between the lists. The delete events of these write ids name
+the deleted rows, which are read from the files that can contain them. Rows that a base has replaced
+were deleted too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.relation import MetadataColumns, Reading, metadata_columns
 from acidsql.syntax.lexer import quote
 
-# The write ids are not checked for being only updates if there are more of them.
+# Above this number, acidsql does not check whether all write ids are updates.
 _MOST_LISTED = 100_000
 
 
@@ -94,11 +94,11 @@ def change_plan(
     Args:
         session: the session.
         table: the table.
-        snapshots: that contain the changes.
+        snapshots: snapshots that contain the changes.
         required: changes that the statement requires; others may be left out.
-        form: of the changes.
+        form: form of the changes.
         commits: facts about the write ids.
-        records: to which what the plan reads is added.
+        records: list to which a record of the plan's reads is added for each snapshot.
 
     Raises:
         FormatError: a file cannot be read as part of an ACID table.
@@ -145,19 +145,23 @@ class _Branches:
         return any(w is not None for w in self.changes.replaced_by)
 
     def inserted(self) -> list[bridge.UnresolvedPlan]:
-        """Build the plans of the rows that were inserted, and not deleted by the same write id or,
-        of net changes, at all.
+        """Build the plans of the inserted rows.
+
+        Rows that the same write id deleted are left out. Net changes leave out all rows that were
+        deleted later.
         """
         if self._is_replaced and self.form.net:
             return []
         snapshot = only_changed(self.changes)
-        own = [d for d in insert_directories(snapshot) if _has_some(self._changed, d)]
-        places = find_inserts(self.session, snapshot, own, originals=self._changed.is_valid(0))
+        directories = [d for d in insert_directories(snapshot) if _has_some(self._changed, d)]
+        places = find_inserts(
+            self.session, snapshot, directories, originals=self._changed.is_valid(0)
+        )
         if places.is_empty:
             return []
         record = ScanRecord(snapshot=snapshot, required=self.required)
         deletes = self._new_deletes(snapshot)
-        counted = replace(deletes, own_alone=not self.form.net)
+        counted = replace(deletes, own_rows_only=not self.form.net)
         rows = row_relation(self.session, record, places, counted)
         self._note(record)
         version = f"{self._names.row_id}.writeid"
@@ -166,13 +170,13 @@ class _Branches:
     def deleted(self) -> list[bridge.UnresolvedPlan]:
         """Build the plans of the old rows that delete events name.
 
-        Rows that the same write id had inserted are left out, and of net changes also those that
-        were not there before. One of the plans fails if such a row is nowhere, unless tails prove
-        that all are there.
+        Rows that the same write id had inserted are left out. Net changes also leave out rows that
+        did not exist before the changes. One of the plans fails if no file contains a deleted row.
+        That plan is omitted if tails prove that files contain all of them.
         """
         snapshot = only_changed(self.changes)
         deletes = self._new_deletes(snapshot)
-        # Before write id 0 there was no row.
+        # No row is older than write id 0.
         if not deletes.files or (self.form.net and self._changed.is_valid(0)):
             return []
         places = self._all_places()
@@ -188,37 +192,43 @@ class _Branches:
         self.noted.deletes = deletes
         inserted, deleted = f"{self._names.row_id}.writeid", self._names.write_id
         kind = self._kind(DELETE, PREIMAGE)
-        found = [self._changes(rows.where(self._is_change(inserted, deleted)), deleted, kind)]
+        plans = [self._changes(rows.where(self._is_change(inserted, deleted)), deleted, kind)]
         if not has_rows_of_deletes(self.session, self.changes.snapshot, places, snapshot, deletes):
-            few = deletes.events * (len(EVENT_KEYS) + 1) <= limits().broadcast_numbers
-            found.append(self._lost(snapshot, places, few=few))
-        return found
+            can_broadcast = deletes.events * (len(EVENT_KEYS) + 1) <= limits().broadcast_numbers
+            plans.append(self._lost(snapshot, places, can_broadcast=can_broadcast))
+        return plans
 
     def _is_change(self, inserted: str, deleted: str) -> str:
-        """Return, as SQL, the condition that the deletion of a row is a change, given the columns
-        with the write ids that inserted and deleted it.
+        """Return, as SQL, the condition that the deletion of a row is a change.
+
+        Args:
+            inserted: column with the write id that inserted the row.
+            deleted: column with the write id that deleted the row.
         """
         if self.form.net:
             return f"NOT {_is_new(self._changed, inserted)}"
         return f"{inserted} != {deleted}"
 
-    def _lost(self, changed: TableSnapshot, places: Inserts, *, few: bool) -> bridge.UnresolvedPlan:
-        """Build the plan that fails if the row of a delete event is in none of some places.
+    def _lost(
+        self, changed: TableSnapshot, places: Inserts, *, can_broadcast: bool
+    ) -> bridge.UnresolvedPlan:
+        """Build the plan that fails if none of some places contains the row of a delete event.
 
-        Conditions of the statement leave rows out where these are read, so the keys of all of them
-        are read once more.
+        The plan reads the keys of all rows again, because the other plans apply the conditions of
+        the statement and leave rows out.
 
         Args:
             changed: snapshot that sees the delete events.
-            places: where the rows may be.
-            few: whether the events can be broadcast.
+            places: places that can contain the rows.
+            can_broadcast: whether the events are few enough to be broadcast.
         """
         snapshot = self.changes.snapshot
         directories = self._new_directories(changed)
         events = delete_events(self.session, changed, directories)
         events = events.where(self._is_change(EVENT_KEYS[0], DELETED_BY))
         rows = keys_of_rows(self.session, snapshot, places)
-        lost = failing(without_rows(_by_row(events), rows, few=few), snapshot.table.full_name)
+        missing = without_rows(_by_row(events), rows, can_broadcast=can_broadcast)
+        lost = failing(missing, snapshot.table.full_name)
         values = (
             partition_columns(self.session, snapshot) if snapshot.table.partition_columns else []
         )
@@ -231,7 +241,8 @@ class _Branches:
         ]
         whole = lost.select(*nothing, *values, row_id, F.col(DELETED_BY).alias(COMMIT_VERSION))
         kind = self._kind(DELETE, PREIMAGE)
-        # Without the barrier a condition on one of the columns, all NULL, would empty the plan.
+        # All of these columns are NULL. Without the barrier, a condition on one of them would empty
+        # the plan, which could not fail then.
         held = bridge.UnresolvedPlan.of(whole).pushdown_barrier()
         return held.select("*", f"{kind} AS {CHANGE_TYPE}")
 
@@ -254,7 +265,7 @@ class _Branches:
         return [self._changes(rows, by, f"'{DELETE}'")]
 
     def _note(self, record: ScanRecord) -> None:
-        """Add what a part reads to the record of all of them."""
+        """Add the files and bytes that a part reads to the common record."""
         self.noted.files += record.files
         self.noted.bytes += record.bytes
 
@@ -274,8 +285,9 @@ class _Branches:
         return find_deletes(self.session, snapshot, self._new_directories(snapshot))
 
     def _kind(self, plain: str, of_update: str) -> str:
-        """Build the type of a change as SQL; a constant where it can be, so that Spark prunes by
-        it.
+        """Build the type of a change as SQL.
+
+        The SQL is a constant if possible, so that Spark can prune by it.
         """
         updates = self.commits.updates
         if self.form.keys or self.form.net or not updates:
@@ -291,21 +303,21 @@ class _Branches:
         """Project rows to the columns of the table, ``row__id``, the version and the type.
 
         Args:
-            rows: of the files.
+            rows: rows of the files.
             version: SQL of the write id that made the change.
             kind: SQL of the type.
         """
         table = self.changes.snapshot.table
         names = [f.name for f in scan_schema(self.session.spark, table).fields]
         versioned = rows.select(*map(quote, names), f"{version} AS {COMMIT_VERSION}")
-        # In a projection of its own, so that conditions on the type leave out whole parts.
+        # A separate projection, so that conditions on the type can leave out whole parts.
         return versioned.select("*", f"{kind} AS {CHANGE_TYPE}")
 
 
 def _by_row(events: DataFrame) -> DataFrame:
-    """Return one event for each row, of the write id that has deleted it first.
+    """Return one event for each row, from the first write id that deleted it.
 
-    Nothing but a conflict that went unnoticed deletes a row twice.
+    A row is deleted twice only if a conflict went unnoticed.
     """
     # The keys are aggregates too: spark.sql.retainGroupColumns may leave out the groups.
     names = [*EVENT_KEYS, DELETED_BY]
@@ -315,7 +327,7 @@ def _by_row(events: DataFrame) -> DataFrame:
 
 
 def _has_some(changed: ChangedWriteIds, data: DataDirectory) -> bool:
-    """Return whether a directory can have rows or events of the write ids."""
+    """Return whether a directory can contain rows or events of the write ids."""
     directory = data.directory
     if directory.kind is DirectoryKind.BASE:
         return changed.is_valid(max(directory.max_write_id, 0))
@@ -324,17 +336,16 @@ def _has_some(changed: ChangedWriteIds, data: DataDirectory) -> bool:
 
 
 def _is_new(changed: ChangedWriteIds, write_id: str) -> str:
-    """Return, as SQL, the condition that a visible write id is one of those that have changed
-    something.
-    """
+    """Return, as SQL, the condition that a visible write id is among the changed ones."""
     later = f"{write_id} > {changed.above}"
     listed = ", ".join(map(str, sorted(changed.earlier)))
     return f"({later} OR {write_id} IN ({listed}))" if listed else f"({later})"
 
 
 def _time_sql(times: Mapping[int, int]) -> str:
-    """Return the SQL of the time at which the write id of a row committed: an element of a constant
-    array, since the write ids of a table are dense.
+    """Return the SQL of the time at which the write id of a row committed.
+
+    The time is an element of a constant array, because the write ids of a table are dense.
     """
     if not times:
         return "CAST(NULL AS TIMESTAMP_LTZ)"
@@ -346,8 +357,9 @@ def _time_sql(times: Mapping[int, int]) -> str:
 
 
 def _paired(rows: bridge.UnresolvedPlan, form: ChangeForm) -> bridge.UnresolvedPlan:
-    """Make updates of what is deleted and inserted with the same key: of net changes in all, else
-    by the same write id.
+    """Turn a deleted and an inserted row with the same key into an update.
+
+    Except for net changes, the same write id must have deleted and inserted them.
     """
     keys = [F.col(quote(key)) for key in form.keys]
     same = Window.partitionBy(*keys, *([] if form.net else [F.col(COMMIT_VERSION)]))

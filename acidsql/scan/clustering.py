@@ -1,4 +1,4 @@
-"""Shares of the row groups of a table that conditions read, by statistics of some columns."""
+"""Shares of the row groups of a table that conditions read, from statistics of some columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from acidsql.scan.streaming import may_be_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.parallel import in_parallel
 
-# Stripes whose row indexes are read at most; of more, some that are evenly spread.
+# Largest number of stripes whose row indexes are read. If there are more, an evenly spread sample
+# is read.
 _MOST_STRIPES = 256
 
 
@@ -47,9 +48,9 @@ def point_read_shares(
 
     Args:
         session: the session.
-        snapshot: of the table.
-        partition: whose files are looked at.
-        columns: names of columns; a column that no file has is left out.
+        snapshot: snapshot of the table.
+        partition: partition whose files are examined.
+        columns: names of columns; the result omits columns that no file contains.
     """
     if snapshot.table.file_format is not FileFormat.ORC or not columns:
         return {}
@@ -57,10 +58,10 @@ def point_read_shares(
     chosen = places[:: -(-len(places) // _MOST_STRIPES)] if places else []
     positions = {c.key: position for position, c in enumerate(snapshot.table.columns)}
     wanted = [positions[folded(name)] for name in columns]
-    found = in_parallel(lambda place: _groups(session, place, wanted), chosen)
+    stripe_groups = in_parallel(lambda place: _groups(session, place, wanted), chosen)
     shares = {}
     for name, number in zip(columns, range(len(columns)), strict=True):
-        share = point_read_share([group for own in found for group in own[number]])
+        share = point_read_share([group for groups in stripe_groups for group in groups[number]])
         if share is not None:
             shares[name] = share
     return shares
@@ -93,16 +94,16 @@ def _groups(
     footer = parse_stripe_footer(section, tail, place.stripe)
     struct = tail.types[0].subtypes[-1] if is_acid_file(tail) else 0
     fields = tail.struct_fields(struct)
-    found: list[list[GroupBounds]] = []
+    groups: list[list[GroupBounds]] = []
     for position in positions:
         index = None
         if position < len(fields):
             index = footer.stream(fields[position][1], ROW_INDEX)
         if index is None:
-            found.append([])  # an older file that has not the column, or no index at all
+            groups.append([])  # an older file without this column, or a file without an index
             continue
         content = session.files.read(path, index.offset, index.length, size)
         if len(content) < index.length:
             raise corrupt(f"the row index of {path} ends after it")
-        found.append(parse_row_index(content, tail))
-    return found
+        groups.append(parse_row_index(content, tail))
+    return groups

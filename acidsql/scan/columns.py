@@ -1,4 +1,4 @@
-"""Columns of a scan: those of the table, of its partitions, and the virtual ones."""
+"""Columns of a scan: the table's columns, its partition columns and the virtual columns."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ _ROW_ID_TYPE = StructType(
 
 
 def scan_schema(spark: SparkSession, table: Table) -> StructType:
-    """Return the schema of a scan: the columns of the table, its partition columns, then the
-    virtual columns.
-    """
+    """Return the schema of a scan: the table's, the partition and then the virtual columns."""
     fields = [*data_schema(spark, table).fields, *partition_schema(spark, table).fields]
     types = {ROW_ID_COLUMN: _ROW_ID_TYPE, IS_DELETED_COLUMN: BooleanType()}
     virtual = [StructField(name, types[name], nullable=False) for name in virtual_columns(table)]
@@ -47,24 +45,22 @@ def scan_schema(spark: SparkSession, table: Table) -> StructType:
 
 
 def virtual_columns(table: Table) -> tuple[str, ...]:
-    """Return the names of the virtual columns, the last of a scan: ``row__id`` and
-    ``row__is__deleted``.
+    """Return the names of the virtual columns, the last of a scan.
 
-    Insert-only tables have none. Changes of a table have only the first, and so has a table with a
-    column ``row__is__deleted`` of its own, which Hive allows.
+    They are ``row__id`` and ``row__is__deleted``. Insert-only tables have none. Changes of a table
+    have only the first, and so does a table where the user has declared a column
+    ``row__is__deleted``, which Hive allows.
     """
     if table.insert_only:
         return ()
-    own = {c.key for c in (*table.columns, *table.partition_columns)}
-    if IS_DELETED_COLUMN in own or table.changes is not None:
+    names = {c.key for c in (*table.columns, *table.partition_columns)}
+    if IS_DELETED_COLUMN in names or table.changes is not None:
         return (ROW_ID_COLUMN,)
     return (ROW_ID_COLUMN, IS_DELETED_COLUMN)
 
 
 def partition_columns(session: AcidSession, snapshot: TableSnapshot) -> list[Column]:
-    """Build the partition columns of rows that have the ordinal of their partition
-    (``ORDINAL``).
-    """
+    """Build the partition columns of rows that contain their partition's ordinal (``ORDINAL``)."""
     every = range(len(snapshot.partitions))
     return list(partition_values(session, snapshot, every, ORDINAL).values())
 
@@ -72,10 +68,10 @@ def partition_columns(session: AcidSession, snapshot: TableSnapshot) -> list[Col
 def partition_values(
     session: AcidSession, snapshot: TableSnapshot, ordinals: Sequence[int], place: str
 ) -> dict[str, Column]:
-    """Build the partition columns of rows that have an index into a list of partitions.
+    """Build the partition columns of rows that contain an index into a list of partitions.
 
     Args:
-        ordinals: of the partitions in that list, in the snapshot.
+        ordinals: the list, as ordinals of partitions in the snapshot.
         place: name of the column with the index.
 
     Returns:
@@ -91,12 +87,12 @@ def typed_values(
     """Build partition columns as ``partition_values`` does, from given values.
 
     Args:
-        values: of each partition, texts as the metastore has them.
+        values: values of each partition, as texts from the metastore.
         place: name of the column with the index of the partition.
     """
     columns = {}
     for i, field in enumerate(partition_schema(session.spark, table).fields):
-        value = _partition_value([own[i] for own in values], field.dataType, place)
+        value = _partition_value([row[i] for row in values], field.dataType, place)
         columns[field.name] = value.alias(field.name, metadata=field.metadata)
     return columns
 
@@ -104,7 +100,7 @@ def typed_values(
 def _partition_value(values: Sequence[str], data_type: DataType, place: str) -> Column:
     """Build the value of a partition column as an element of a constant array.
 
-    Spark can evaluate it for each file, and prunes files by it.
+    Spark can evaluate this expression for each file, and prunes files by it.
     """
     texts = [None if v == DEFAULT_PARTITION else v for v in values]
     array = F.from_json(F.lit(json.dumps(texts)), ArrayType(StringType())).cast(

@@ -40,12 +40,12 @@ class DeleteEvents:
     """Delete file with events.
 
     Attributes:
-        path: qualified.
-        version: identifies its content.
-        ordinal: index of its partition in the snapshot.
-        events: their number.
-        write_ids: range of the write ids of the rows that the events delete, from statistics or
-            else all that are possible.
+        path: qualified path.
+        version: identifies the content of the file.
+        ordinal: index of the file's partition in the snapshot.
+        events: number of events.
+        write_ids: range of the write ids of the rows that the events delete. It comes from
+            statistics; without statistics it contains all possible write ids.
         keys: ranges of all parts of the row ids; None if the statistics lack them.
     """
 
@@ -62,28 +62,26 @@ class Deletes:
     """Delete events of a snapshot.
 
     Attributes:
-        files: that have them.
-        deleters: write ids whose events count; None for those that the snapshot sees.
-        own_alone: whether only those events count that have the write id of the row.
+        files: files with the events.
+        deleters: write ids whose events count; None for the write ids that the snapshot sees.
+        own_rows_only: whether an event counts only if the row has the event's write id.
     """
 
     files: tuple[DeleteEvents, ...]
     deleters: ValidWriteIdList | None = None
-    own_alone: bool = False
+    own_rows_only: bool = False
 
     @property
     def events(self) -> int:
-        """Number of the events, with those of write ids that the snapshot does not see."""
+        """Number of events, including events of write ids that the snapshot does not see."""
         return sum(file.events for file in self.files)
 
     def write_ids(self) -> Mapping[int, Sequence[Range]]:
-        """Return, by ordinal of the partition, the ranges of write ids whose rows the events can
-        delete.
-        """
-        found = defaultdict(list)
+        """Return the ranges of write ids whose rows the events can delete, by partition ordinal."""
+        ranges = defaultdict(list)
         for file in self.files:
-            found[file.ordinal].append(file.write_ids)
-        return found
+            ranges[file.ordinal].append(file.write_ids)
+        return ranges
 
 
 NO_DELETES = Deletes(files=())
@@ -99,20 +97,20 @@ def find_deletes(
     Args:
         session: the session.
         snapshot: the snapshot.
-        directories: those of its delete deltas that count; None for all.
+        directories: delete deltas of the snapshot to read; None for all.
 
     Raises:
         FormatError: a delete file is empty (INVALID_ORC_TAIL).
     """
 
     def look(data: DataDirectory) -> list[DeleteEvents]:
-        found = []
+        events = []
         for path, version, tail in delete_files(session, snapshot.listings.get(data.path)):
             columns = [tail.file_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET, ROW_ID)]
             ranges = [Range(c.minimum, c.maximum) for c in columns if c is not None]
             is_known = len(ranges) == len(columns)
             if tail.rows:
-                found.append(
+                events.append(
                     DeleteEvents(
                         path=path,
                         version=version,
@@ -122,11 +120,11 @@ def find_deletes(
                         keys=Keys(*ranges) if is_known else None,
                     )
                 )
-        return found
+        return events
 
     wanted = delete_deltas(snapshot) if directories is None else directories
-    found = in_parallel(look, wanted, mostly_cached=True)
-    return Deletes(files=tuple(file for own in found for file in own))
+    events_by_directory = in_parallel(look, wanted, mostly_cached=True)
+    return Deletes(files=tuple(file for events in events_by_directory for file in events))
 
 
 _ORDINAL = "ordinal"
@@ -143,11 +141,11 @@ def valid_keys(
     Args:
         session: the session.
         snapshot: the snapshot.
-        deletes: its delete events.
+        deletes: delete events of the snapshot.
 
     Returns:
-        Table with the fields of ``RowId`` and ``ordinal`` (the index of the partition), int64; a
-        row id may occur more than once.
+        Table with the fields of ``RowId`` and ``ordinal`` (the index of the partition), int64. A
+        row id can occur more than once.
     """
 
     def read(file: DeleteEvents) -> pa.Table:

@@ -1,8 +1,8 @@
-"""Proof by statistics that files have all rows of some row ids.
+"""Proof from statistics that files contain all rows of some row ids.
 
-A part of a file is the whole file or a stripe. It is dense if it has a single write id and bucket
-property, and as many rows as there are numbers from its lowest to its highest row id. A file of one
-INSERT is dense, and so is each stripe that a compaction has copied.
+A part of a file is the whole file or a stripe. A part is dense if it has a single write id and
+bucket property, and if the number of its rows equals the size of its range of row ids. A file of
+one INSERT is dense, and so is each stripe that a compaction has copied.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Dense(NamedTuple):
 
 
 def dense_parts(ordinal: int, tail: OrcTail) -> Iterator[Dense]:
-    """Yield the dense parts of a file: the whole, or else those of its stripes that are dense.
+    """Yield the dense parts of a file: the whole file, or otherwise its dense stripes.
 
     Args:
-        ordinal: of the file's partition.
-        tail: of the file.
+        ordinal: ordinal of the file's partition.
+        tail: tail of the file.
     """
     columns = ORIGINAL_WRITE_ID, BUCKET, ROW_ID
     whole = _dense(ordinal, tail.rows, [tail.file_int_stats(c) for c in columns])
@@ -60,8 +60,9 @@ def _dense(ordinal: int, rows: int, statistics: Sequence[IntStats | None]) -> De
 
 
 def are_of(deleted: Sequence[Dense], dense: Sequence[Dense]) -> bool:
-    """Return whether dense parts of files cover all row ids of some ranges, and no row id is in two
-    of them.
+    """Return whether dense parts of files cover all row ids of some ranges.
+
+    The result is False if two parts contain the same row id.
 
     Args:
         deleted: ranges of row ids, at most one for each place.
@@ -69,13 +70,13 @@ def are_of(deleted: Sequence[Dense], dense: Sequence[Dense]) -> bool:
     """
     whole: dict[tuple[int, int, int], list[Dense]] = defaultdict(list)
     for file in sorted(dense):
-        own = whole[file.place]
-        if own and file.least <= own[-1].greatest:
+        runs = whole[file.place]
+        if runs and file.least <= runs[-1].greatest:
             return False
-        if own and file.least == own[-1].greatest + 1:
-            own[-1] = own[-1]._replace(greatest=file.greatest)
+        if runs and file.least == runs[-1].greatest + 1:
+            runs[-1] = runs[-1]._replace(greatest=file.greatest)
         else:
-            own.append(file)
+            runs.append(file)
     return all(
         any(o.least <= range_.least and range_.greatest <= o.greatest for o in whole[range_.place])
         for range_ in deleted

@@ -1,4 +1,4 @@
-"""ACID files in the directories of a snapshot, and checks of them."""
+"""ACID files in the directories of a snapshot, and checks of these files."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class DataDirectory:
     """Directory to scan.
 
     Attributes:
-        directory: its parsed name.
-        path: qualified.
-        ordinal: index of its partition in the snapshot.
+        directory: parsed name.
+        path: qualified path.
+        ordinal: index of the partition in the snapshot.
     """
 
     directory: AcidDirectory
@@ -71,8 +71,9 @@ def delete_deltas(snapshot: TableSnapshot) -> list[DataDirectory]:
 
 
 def bucket_files(listing: Listing) -> list[str]:
-    """Return the names of the bucket files in an ACID directory; readers ignore other files, as in
-    Hive.
+    """Return the names of the bucket files in an ACID directory.
+
+    As in Hive, readers ignore other files.
     """
     return [name for name in listing.files if parse_bucket_file(name)]
 
@@ -100,7 +101,7 @@ def row_names(tail: OrcTail, path: str) -> tuple[str, ...]:
     """Return the names of the fields of ``row`` in an ACID file.
 
     Raises:
-        FormatError: it is no ACID file (NOT_AN_ACID_FILE).
+        FormatError: the file is not an ACID file (NOT_AN_ACID_FILE).
     """
     if not is_acid_file(tail):
         present = ", ".join(name for name, _ in tail.struct_fields()) or "none"
@@ -113,8 +114,9 @@ def row_names(tail: OrcTail, path: str) -> tuple[str, ...]:
 
 
 def is_raw(session: TailSource, listing: Listing, directory: AcidDirectory) -> bool:
-    """Return whether a directory has files without row ids, as LOAD DATA makes it
-    (``AcidUtils.isRawFormat``).
+    """Return whether a directory contains files without row ids, which LOAD DATA creates.
+
+    Hive checks this in ``AcidUtils.isRawFormat``.
     """
     if directory.min_write_id != directory.max_write_id or directory.visibility_txn_id:
         return False
@@ -129,7 +131,7 @@ def is_raw(session: TailSource, listing: Listing, directory: AcidDirectory) -> b
 def file_tails(session: TailSource, listing: Listing) -> Iterator[tuple[str, OrcTail]]:
     """Yield the bucket files of an ACID directory by name, each with its tail.
 
-    Empty files, which a writer that died may leave, have no rows (``OrcInputFormat``).
+    A writer that died can leave empty files, which have no rows (``OrcInputFormat``).
     """
     for name in bucket_files(listing):
         if listing.files[name].size:
@@ -140,8 +142,8 @@ class DeleteFile(NamedTuple):
     """Published delete file.
 
     Attributes:
-        path: qualified.
-        version: identifies its content.
+        path: qualified path.
+        version: identifies the content of the file.
         tail: ORC tail.
     """
 
@@ -154,7 +156,7 @@ def delete_files(session: TailSource, listing: Listing) -> Iterator[DeleteFile]:
     """Yield the delete files of a directory.
 
     Raises:
-        FormatError: a file is empty, so its events are lost (INVALID_ORC_TAIL).
+        FormatError: a file is empty, so that its events are lost (INVALID_ORC_TAIL).
     """
     for name in bucket_files(listing):
         path, version = child(listing.path, name), listing.files[name]
@@ -164,13 +166,13 @@ def delete_files(session: TailSource, listing: Listing) -> Iterator[DeleteFile]:
 def check_files(
     session: TailSource, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
 ) -> None:
-    """Check that the files of directories are ACID files of rows.
+    """Check that the files of directories are ACID files that contain rows.
 
-    The files of a directory are written by one job and have the same columns, so only the first is
+    One job has written all files of a directory with the same columns, so only the first file is
     checked.
 
     Raises:
-        FormatError: a file has updates of ACID v1 (ACID_V1_EVENTS), or is no ACID file
+        FormatError: a file has updates of ACID v1 (ACID_V1_EVENTS), or is not an ACID file
             (NOT_AN_ACID_FILE).
     """
 
@@ -185,11 +187,10 @@ def check_files(
 
 
 def _check_events(session: TailSource, listing: Listing, name: str, tail: OrcTail) -> None:
-    """Refuse files with update or delete events among the rows, as ACID v1 (Hive 1 and 2) wrote
-    them.
+    """Raise an error for update or delete events among the rows, which ACID v1 wrote (Hive 1, 2).
 
-    Writers of ACID v2 put their version into a file's metadata; where it is missing, every file of
-    the directory is checked.
+    Writers of ACID v2 put their version into the metadata of a file. If the version is missing,
+    every file of the directory is checked.
     """
     tails = [(name, tail)] if VERSION in tail.metadata else file_tails(session, listing)
     for file, known in tails:
@@ -197,7 +198,7 @@ def _check_events(session: TailSource, listing: Listing, name: str, tail: OrcTai
 
 
 def check_events(path: str, tail: OrcTail) -> None:
-    """Refuse a file with update or delete events among the rows.
+    """Raise an error for a file with update or delete events among the rows.
 
     Raises:
         FormatError: ACID_V1_EVENTS.
@@ -213,7 +214,7 @@ def check_events(path: str, tail: OrcTail) -> None:
 
 
 def visible_columns(snapshot: TableSnapshot, ordinal: int) -> int:
-    """Return how many of the table's columns a partition has; it may have fewer of its own."""
+    """Return the number of the table's columns that a partition has; a partition may lack some."""
     partition: PartitionSnapshot = snapshot.partitions[ordinal]
-    own = snapshot.table.columns if partition.columns is None else partition.columns
-    return min(len(own), len(snapshot.table.columns))
+    columns = snapshot.table.columns if partition.columns is None else partition.columns
+    return min(len(columns), len(snapshot.table.columns))

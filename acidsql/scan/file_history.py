@@ -1,4 +1,4 @@
-"""History of a table from its files, where the metastore keeps none."""
+"""History of a table from its files, for a metastore that keeps no history."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def history_of_files(
 ) -> tuple[HistoryEntry, ...]:
     """Return the newest write ids and compactions that left directories, newest first.
 
-    A write id without a directory is missing: a compaction merged it, or it was aborted and
-    cleaned, or it changed no rows. The time is that of the last change of a file. An update counts
-    as a row that was inserted and one that was deleted.
+    A write id without a directory is missing. A compaction has merged it, or it was aborted and
+    cleaned, or it changed no rows. The time of an entry is the time of the last change of a file.
+    An update counts as an inserted row and a deleted row.
 
     Args:
-        reader: of the table.
+        reader: reader of the table.
         table: the table.
         below: write ids from this one on are left out.
         most: largest number of entries.
@@ -39,19 +39,21 @@ def history_of_files(
     if table.partition_columns:
         places = metastore.partitions(table.database, table.name)
     listings.fetch([place.location for place in places])
-    found = [one for place in places for one in _found(table, place, listings)]
+    directories = [one for place in places for one in _acid_directories(table, place, listings)]
     write_ids = metastore.valid_write_ids(table.database, table.name, txns)
-    groups = by_writer(found, below, most)
-    listings.fetch([one.path for own in groups.values() for one in own])
+    groups = by_writer(directories, below, most)
+    listings.fetch([one.path for members in groups.values() for one in members])
     entries = []
-    for writer, own in groups.items():
-        listed = [(one, listings.get(one.path)) for one in own]
+    for writer, members in groups.items():
+        listed = [(one, listings.get(one.path)) for one in members]
         state = _state(writer, txns, write_ids)
         entries.append(_entry(reader, table, writer, listed, state))
     return tuple(entries)
 
 
-def _found(table: Table, place: Partition, listings: Listings) -> Iterator[FoundDirectory]:
+def _acid_directories(
+    table: Table, place: Partition, listings: Listings
+) -> Iterator[FoundDirectory]:
     partition = table.partition_name(place.values) if table.partition_columns else None
     for name in listings.get(place.location).names:
         directory = parse_directory(name)
@@ -71,17 +73,17 @@ def _entry(
     reader: HistoryReader,
     table: Table,
     writer: Writer,
-    found: Sequence[tuple[FoundDirectory, Listing]],
+    directories: Sequence[tuple[FoundDirectory, Listing]],
     state: TxnState,
 ) -> HistoryEntry:
-    files = [_File(one, listing, name) for one, listing in found for name in listing.files]
+    files = [_File(one, listing, name) for one, listing in directories for name in listing.files]
     modified = [_seconds(reader, f.path, f.version.modified) for f in files]
     data = [f for f in files if f.version.size and not is_hidden(f.name)]
     operation = COMPACT if writer.is_compaction else None
     counts = UNCOUNTED
-    # The files of other transactions may be incomplete.
+    # The files of aborted and open transactions may be incomplete.
     if not writer.is_compaction and state is TxnState.COMMITTED:
-        operation, counts = _change(reader, table, found, data)
+        operation, counts = _change(reader, table, directories, data)
     return HistoryEntry(
         write_id=writer.write_id,
         first_write_id=writer.first_write_id,
@@ -97,17 +99,17 @@ def _entry(
 def _change(
     reader: HistoryReader,
     table: Table,
-    found: Sequence[tuple[FoundDirectory, Listing]],
+    listed: Sequence[tuple[FoundDirectory, Listing]],
     data: Sequence[_File],
 ) -> tuple[str | None, WriteCounts]:
-    """Return the operation that left some directories, and its counts of rows."""
+    """Return the operation that created some directories, and its counts of rows."""
     rows = in_parallel(lambda file: _rows(reader, table, file), data)
     of_kind: dict[bool, list[int | None]] = {False: [], True: []}
     for file, number in zip(data, rows, strict=True):
         of_kind[file.has_deletes].append(number)
     inserted, deleted = _total(of_kind[False]), _total(of_kind[True]) or 0
-    directories = [one.directory for one, _ in found]
-    truncated = not data and all(METADATA_FILE in listing.names for _, listing in found)
+    directories = [one.directory for one, _ in listed]
+    truncated = not data and all(METADATA_FILE in listing.names for _, listing in listed)
     operation = operation_of(directories, inserted, deleted, truncated=truncated)
     replaces = any(d.kind is DirectoryKind.BASE for d in directories)
     return operation, WriteCounts(
@@ -125,7 +127,7 @@ def _total(numbers: Sequence[int | None]) -> int | None:
 class _File(NamedTuple):
     """File in a directory."""
 
-    found: FoundDirectory
+    parent: FoundDirectory
     listing: Listing
     name: str
 
@@ -139,18 +141,19 @@ class _File(NamedTuple):
 
     @property
     def has_deletes(self) -> bool:
-        return self.found.directory.kind is DirectoryKind.DELETE_DELTA
+        return self.parent.directory.kind is DirectoryKind.DELETE_DELTA
 
 
 def _rows(reader: HistoryReader, table: Table, file: _File) -> int | None:
-    """Return the number of rows or events in a file; None if its tail does not have it."""
-    if table.file_format is not FileFormat.ORC or may_be_written(file.found.directory):
+    """Return the number of rows or events in a file; None if its tail does not contain it."""
+    if table.file_format is not FileFormat.ORC or may_be_written(file.parent.directory):
         return None
     return reader.tails.tail(file.path, file.version).rows
 
 
 def _seconds(reader: HistoryReader, path: str, modified: int) -> float:
-    """Return a time of modification in seconds: local ones are in nanoseconds, Hadoop's in
-    milliseconds.
+    """Return a modification time in seconds.
+
+    Local file systems have nanoseconds, Hadoop has milliseconds.
     """
     return modified / (1e3 if reader.files.local(path) is None else 1e9)

@@ -1,4 +1,4 @@
-"""Versions at a time, found by the files of a table where the metastore knows no times."""
+"""Versions at a time, from the files of a table, for a metastore that records no times."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from acidsql.scan.history_reader import HistoryReader
 def write_id_at(reader: HistoryReader, table: Table, moment: TimeMoment) -> int:
     """Return the newest write id whose files were last changed before a moment.
 
-    That is shortly before its commit, by the clock of the file system.
+    The last change of a file is shortly before the commit, by the clock of the file system.
 
     Returns:
-        0 if all write ids are later.
+        The write id, or 0 if all write ids are later.
 
     Raises:
-        AcidAnalysisError: VERSION_NOT_FOUND, the moment is in the future, or before the table;
-            HISTORY_NOT_AVAILABLE, a compaction has merged files that would show it.
+        AcidAnalysisError: VERSION_NOT_FOUND, the moment is in the future, or before the table was
+            created; HISTORY_NOT_AVAILABLE, a compaction has merged files that would show the time.
     """
     name = table.full_name
     newest = reader.metastore.next_write_id(table.database, table.name) - 1
@@ -37,21 +37,23 @@ def write_id_at(reader: HistoryReader, table: Table, moment: TimeMoment) -> int:
         if e.operation != COMPACT and e.state is TxnState.COMMITTED and e.ended is not None
     ]
     at = moment.microseconds
-    found = max((w for w, ended in written if microseconds(ended) <= at), default=0)
-    first_later = min((w for w, _ in written if w > found), default=newest + 1)
+    newest_then = max((w for w, ended in written if microseconds(ended) <= at), default=0)
+    first_later = min((w for w, _ in written if w > newest_then), default=newest + 1)
     for entry in entries:
-        merged = range(max(entry.first_write_id, found + 1), min(entry.write_id + 1, first_later))
+        lowest, end = max(entry.first_write_id, newest_then + 1), entry.write_id + 1
+        merged = range(lowest, min(end, first_later))
         if entry.operation == COMPACT and merged:
             why = f"a compaction has merged the files of write ids {merged[0]} to {merged[-1]}"
             raise history_not_available(
                 name, moment, f"{why}, which showed their times", merged[-1]
             )
-    return found
+    return newest_then
 
 
 def version_by_files(reader: HistoryReader, table: Table, moment: Moment) -> Moment:
-    """Return the version at a time by the times of files, where the metastore knows no times; else
-    the same moment.
+    """Resolve a time to a version by the times of files if the metastore records no times.
+
+    Other moments are returned unchanged.
     """
     if not isinstance(moment, TimeMoment) or reader.metastore.capabilities.keeps_history:
         return moment

@@ -1,6 +1,6 @@
-"""Measurement of what a snapshot reads: directories, files, rows and delete events of partitions.
+"""Measurement of the directories, files, rows and delete events that a snapshot reads.
 
-Rows are counted by the tails of ORC files; no row is read.
+The tails of ORC files contain the numbers of rows, so no row is read.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class DataFile(NamedTuple):
 
     @property
     def has_deletes(self) -> bool:
-        """Whether it holds delete events."""
+        """Whether the file contains delete events."""
         return self.directory is not None and self.directory.kind is DirectoryKind.DELETE_DELTA
 
 
 def data_files(snapshot: TableSnapshot, partition: PartitionSnapshot) -> Iterator[DataFile]:
-    """Yield the files that a snapshot reads in a partition; empty and hidden ones are left out."""
+    """Yield the files that a snapshot reads in a partition, except empty and hidden files."""
     for directory in partition.state.directories:
         listing = snapshot.listings.get(partition.path(directory))
         for name, version in listing.files.items():
@@ -42,27 +42,27 @@ def data_files(snapshot: TableSnapshot, partition: PartitionSnapshot) -> Iterato
     for original in partition.state.originals:
         path = child(partition.location, original)
         place, _, name = path.rpartition("/")
-        found = snapshot.listings.get(place).files.get(name)
-        if found is not None and found.size:
-            yield DataFile(path, found, None)
+        known = snapshot.listings.get(place).files.get(name)
+        if known is not None and known.size:
+            yield DataFile(path, known, None)
 
 
 def measured(session: AcidSession, snapshot: TableSnapshot) -> list[Health]:
-    """Return the health of each partition, with what its files show."""
+    """Return the health of each partition, measured from its files."""
     files = [list(data_files(snapshot, partition)) for partition in snapshot.partitions]
-    flat = [file for own in files for file in own]
+    flat = [file for members in files for file in members]
     is_orc = snapshot.table.file_format is FileFormat.ORC
     rows = iter(in_parallel(lambda file: _rows(session, file, is_orc=is_orc), flat))
     return [
-        _health(snapshot, partition, own, [next(rows) for _ in own])
-        for partition, own in zip(snapshot.partitions, files, strict=True)
+        _health(snapshot, partition, members, [next(rows) for _ in members])
+        for partition, members in zip(snapshot.partitions, files, strict=True)
     ]
 
 
 def _rows(session: AcidSession, file: DataFile, *, is_orc: bool) -> int | None:
-    """Return the number of rows or delete events in a file; None if its tail does not have it.
+    """Return the number of rows or delete events in a file; None if its tail does not contain it.
 
-    An open file of a streaming client has no tail where its complete part ends.
+    An open file of a streaming client has no tail at the end of its complete part.
     """
     if not is_orc or (file.directory is not None and may_be_written(file.directory)):
         return None

@@ -1,4 +1,4 @@
-"""Protocol of readers of versions and changes of tables, with Spark and without."""
+"""Protocol of readers of versions and changes of tables, with and without Spark."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from acidsql.storage.tails import TailCache
 
 
 class HistoryFiles(DeletableFiles, Protocol):
-    """Files of tables, with their times of modification, which show when they were written."""
+    """Files of tables with their modification times, which show when files were written."""
 
     def local(self, path: str) -> Path | None:
-        """Return the path on the local disk; None if it is not there."""
+        """Return the path on the local disk; None if the file is not on the local disk."""
 
 
 class HistoryReader(Protocol):
-    """Reader of versions and changes: an ``AcidSession``, a reader without Spark."""
+    """Reader of versions and changes: an ``AcidSession`` or a reader without Spark."""
 
     @property
     def metastore(self) -> Metastore:
@@ -34,4 +34,4 @@ class HistoryReader(Protocol):
 
     @property
     def learnt_places(self) -> set[str]:
-        """Directories whose write ids the metastore has been compared with."""
+        """Directories whose write ids were already compared with the metastore."""

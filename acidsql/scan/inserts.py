@@ -26,7 +26,7 @@ class Inserts:
         return not self.directories and not self.originals
 
     def but_of(self, partitions: Container[int]) -> Inserts:
-        """Leave out the places in some partitions, given by their ordinals."""
+        """Leave out the places in the partitions with some ordinals."""
         return Inserts(
             directories=tuple(d for d in self.directories if d.ordinal not in partitions),
             originals=tuple(f for f in self.originals if f.ordinal not in partitions),
@@ -36,7 +36,7 @@ class Inserts:
 def parted(
     items: Sequence[_T], belongs: Callable[[_T], bool]
 ) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
-    """Split items by a predicate: first those that it is false for, then the others."""
+    """Split items by a predicate: first the items where it is false, then the others."""
     parts: tuple[list[_T], list[_T]] = [], []
     for item in items:
         parts[belongs(item)].append(item)
@@ -46,5 +46,6 @@ def parted(
 def write_ids_of(data: DataDirectory) -> tuple[int, int]:
     """Return the lowest and highest write id that the rows of a directory can have."""
     is_delta = data.directory.kind is DirectoryKind.DELTA
-    # A base that was compacted from only original files has write id 0, or less, and such rows.
+    # A base that was compacted from only original files has a write id of 0 or less. Its rows have
+    # write id 0.
     return data.directory.min_write_id if is_delta else 0, max(data.directory.max_write_id, 0)

@@ -1,4 +1,7 @@
-"""Old rows of changes that no file has any more: a plan that reports changes fails for them."""
+"""Old rows of changes that no file contains any longer.
+
+A plan that reports changes fails for them.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +13,32 @@ from acidsql.scan.plan import DELETED_BY, EVENT_KEYS
 from acidsql.schema.acid_file import KEYS
 
 
-def without_rows(events: DataFrame, rows: DataFrame, *, few: bool) -> DataFrame:
-    """Build the delete events whose row is nowhere.
+def without_rows(events: DataFrame, rows: DataFrame, *, can_broadcast: bool) -> DataFrame:
+    """Build the delete events that name a row which no file contains.
 
     Args:
-        events: one for each row, with ``EVENT_KEYS``.
+        events: one event for each row, with ``EVENT_KEYS``.
         rows: ``EVENT_KEYS`` of all rows that may have been deleted.
-        few: whether the events can be broadcast.
+        can_broadcast: whether the events are few enough to be broadcast.
     """
     keys = list(EVENT_KEYS)
-    if few:
-        # The rows are many: those that are not deleted are dropped before the events are joined.
+    if can_broadcast:
+        # There can be many rows. This join drops rows that are not deleted before the next join.
         rows = rows.join(F.broadcast(events.select(*keys)), keys, "left_semi")
-    return events.join(rows.hint("broadcast" if few else "merge"), keys, "left_anti")
+    return events.join(rows.hint("broadcast" if can_broadcast else "merge"), keys, "left_anti")
 
 
 def failing(events: DataFrame, table: str) -> DataFrame:
-    """Build a frame without rows, which fails if there is a delete event: with
-    DELETE_EVENT_WITHOUT_ROW in the message.
+    """Build a frame without rows that fails if there is a delete event.
+
+    The message contains DELETE_EVENT_WITHOUT_ROW.
 
     Args:
-        events: whose row is nowhere; they have ``KEYS`` and ``DELETED_BY``.
+        events: delete events without a row; they have ``KEYS`` and ``DELETED_BY``.
         table: full name of the table.
 
     Returns:
-        The columns of ``events``.
+        A frame with the columns of ``events``.
     """
     write_id, bucket, row_id = (F.col(key).cast("string") for key in KEYS)
     message = F.concat(
@@ -48,6 +52,6 @@ def failing(events: DataFrame, table: str) -> DataFrame:
         row_id,
         F.lit(f"}}: CHECK TABLE {table} FULL shows which rows are lost"),
     )
-    # Below the barrier every event would fail, with a row or without.
+    # Without the barrier, Spark could raise the error below the join, for events with a row too.
     lost = bridge.UnresolvedPlan.of(events).pushdown_barrier().frame()
     return lost.where(F.raise_error(message).cast("boolean"))

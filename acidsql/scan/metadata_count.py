@@ -1,8 +1,8 @@
 """Row counts from the tails of files, without a scan.
 
-``count(*)`` requires the number of rows, ``max(p)`` only which partitions have rows. A file's rows
-are there unless they were deleted. A delete event removes one of them if the file has a row with
-its key, which statistics prove (``dense_rows``).
+``count(*)`` requires the number of rows, ``max(p)`` only the partitions that have rows. All rows of
+a file count unless they were deleted. A delete event removes one row if a file contains a row with
+its key, which statistics can prove (``dense_rows``).
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ def count_rows(
     directories: Sequence[DataDirectory],
     deletes: Deletes,
 ) -> int | None:
-    """Count the rows in some directories that are not deleted; return None if the tails are not
-    enough for that.
+    """Count the rows in some directories that are not deleted.
 
     Args:
-        directories: all directories of the snapshot that have rows.
+        directories: all directories of the snapshot that contain rows.
         deletes: all delete events of the snapshot.
+
+    Returns:
+        The number of rows; None if the tails do not suffice.
     """
     files = sum(len(snapshot.listings.get(d.path).names) for d in directories)
     if files > limits().counted_files or deletes.events > limits().counted_events:
@@ -49,13 +51,13 @@ def count_rows(
         listing = snapshot.listings.get(data.path)
         return [(data.ordinal, tail) for _, tail in file_tails(session, listing)]
 
-    found = [pair for own in in_parallel(look, directories, mostly_cached=True) for pair in own]
-    if not all(_has_only_rows(tail) for _, tail in found):
+    tails = [pair for each in in_parallel(look, directories, mostly_cached=True) for pair in each]
+    if not all(_has_only_rows(tail) for _, tail in tails):
         return None
-    rows = sum(tail.rows for _, tail in found)
+    rows = sum(tail.rows for _, tail in tails)
     if not deletes.files:
         return rows
-    dense = [part for ordinal, tail in found for part in dense_parts(ordinal, tail)]
+    dense = [part for ordinal, tail in tails for part in dense_parts(ordinal, tail)]
     keys = valid_keys(session, snapshot, deletes)
     if not len(keys):
         return rows
@@ -72,13 +74,13 @@ def has_rows_of_deletes(
     changed: TableSnapshot,
     deletes: Deletes,
 ) -> bool:
-    """Return whether tails prove that the row of each of some delete events is in a file.
+    """Return whether tails prove that files contain the rows of all given delete events.
 
     Args:
         session: the session.
-        snapshot: that sees the rows.
-        inserts: places where the rows may be.
-        changed: snapshot of the same partitions that sees the events in question.
+        snapshot: snapshot that sees the rows.
+        inserts: places that can contain the rows.
+        changed: snapshot of the same partitions that sees the events.
         deletes: files with these events.
     """
     files = sum(len(snapshot.listings.get(d.path).names) for d in inserts.directories)
@@ -93,14 +95,16 @@ def has_rows_of_deletes(
         return [part for tail in only_rows for part in dense_parts(data.ordinal, tail)]
 
     dense = [
-        part for own in in_parallel(look, inserts.directories, mostly_cached=True) for part in own
+        part for each in in_parallel(look, inserts.directories, mostly_cached=True) for part in each
     ]
     return are_of(_ranges(valid_keys(session, changed, deletes)), dense)
 
 
 def rows_in_files(session: AcidSession, snapshot: TableSnapshot, inserts: Inserts) -> int | None:
-    """Return the number of rows in some places, with those that are deleted; None if there are too
-    many files to look into.
+    """Return the number of rows in some places, including deleted rows.
+
+    Returns:
+        None if there are too many files to open.
     """
     listings = [snapshot.listings.get(d.path) for d in inserts.directories]
     if sum(len(listing.names) for listing in listings) > limits().counted_files:
@@ -126,24 +130,24 @@ def find_occupied(
     """Find which partitions have rows.
 
     Args:
-        directories: all directories of the snapshot that have rows with row ids.
+        directories: all directories of the snapshot that contain rows with row ids.
         deletes: all delete events of the snapshot.
-        others: ordinals of the partitions that have rows without row ids.
+        others: ordinals of the partitions that contain rows without row ids.
 
     Returns:
-        Whether a partition has a row, by its ordinal; partitions whose tails do not show it are
-        left out.
+        Whether a partition has a row, by the partition's ordinal. A partition is left out if its
+        tails do not show this.
     """
     events: Counter[int] = Counter()
     for file in deletes.files:
         events[file.ordinal] += file.events
-    own: dict[int, list[DataDirectory]] = defaultdict(list)
+    by_partition: dict[int, list[DataDirectory]] = defaultdict(list)
     for data in directories:
-        own[data.ordinal].append(data)
+        by_partition[data.ordinal].append(data)
 
     def look(ordinal: int) -> bool | None:
         rows, is_known = 0, ordinal not in others
-        for data in own[ordinal]:
+        for data in by_partition[ordinal]:
             if needs_row_filter(data.directory, snapshot.write_ids):
                 is_known = False
                 continue
@@ -157,17 +161,15 @@ def find_occupied(
         return False if is_known and not rows else None
 
     ordinals = range(len(snapshot.partitions))
-    found = zip(ordinals, in_parallel(look, ordinals), strict=True)
-    return {ordinal: has_rows for ordinal, has_rows in found if has_rows is not None}
+    results = zip(ordinals, in_parallel(look, ordinals), strict=True)
+    return {ordinal: has_rows for ordinal, has_rows in results if has_rows is not None}
 
 
 def _ranges(keys: pa.Table) -> list[Dense]:
-    """Return the lowest and highest row id among some keys, for each write id and bucket of a
-    partition.
-    """
+    """Return the range of row ids in some keys, for each partition, write id and bucket."""
     place = ["ordinal", "write_id", "bucket"]
-    found = keys.group_by(place).aggregate([("row_id", "min"), ("row_id", "max")])
-    columns = [found[name].to_pylist() for name in (*place, "row_id_min", "row_id_max")]
+    grouped = keys.group_by(place).aggregate([("row_id", "min"), ("row_id", "max")])
+    columns = [grouped[name].to_pylist() for name in (*place, "row_id_min", "row_id_max")]
     return [Dense((o, w, b), least, most) for o, w, b, least, most in zip(*columns, strict=True)]
 
 

@@ -1,9 +1,9 @@
-"""Original files: ORC files without row ids, from before a table became transactional or of LOAD
-DATA.
+"""Original files: ORC files without row ids.
 
-Hive identifies their rows by position (``AcidUtils``, ``OrcRawRecordMerger``). The write id is 0,
-or that of the directory that LOAD DATA made; the bucket id is the number at the start of the file's
-name; the row id counts the rows of all files of that bucket id, in the order of their paths.
+They were written before a table became transactional, or by LOAD DATA. Hive identifies their rows
+by position (``AcidUtils``, ``OrcRawRecordMerger``). The write id is 0, or the write id of the
+directory that LOAD DATA created. The bucket id is the number at the start of the file's name. The
+row id counts the rows of all files with that bucket id, in the order of their paths.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class OriginalFile:
     """Original file with the parts of its rows' ids.
 
     Attributes:
-        listing: of its directory.
-        name: in that directory.
-        write_id: of all its rows.
-        bucket: bucket property of all its rows.
-        ordinal: index of its partition in the snapshot.
-        columns: names in the file of the table's columns, by position.
+        listing: listing of the file's directory.
+        name: name of the file in that directory.
+        write_id: write id of all rows in the file.
+        bucket: bucket property of all rows in the file.
+        ordinal: index of the partition in the snapshot.
+        columns: names of the table's columns in the file, by position.
         first_row: row id of the first row.
     """
 
@@ -56,22 +56,22 @@ def original_files(
     """Return the original files that a snapshot reads; files without rows are left out.
 
     Args:
-        raw: directories that LOAD DATA made.
+        raw: directories that LOAD DATA created.
         originals: whether to include files from before the table became transactional.
 
     Raises:
         FormatError: a file's name does not begin with its bucket id (INVALID_ORIGINAL_FILE_NAME).
     """
-    found: list[OriginalFile] = []
+    files: list[OriginalFile] = []
     for ordinal, partition in enumerate(snapshot.partitions if originals else ()):
         places = [_place(snapshot, partition.location, path) for path in partition.state.originals]
-        found += _identified(session, snapshot, places, (0, 0), ordinal)
+        files += _identified(session, snapshot, places, (0, 0), ordinal)
     for data in raw:
         listing = snapshot.listings.get(data.path)
         places = [(listing, name) for name in listing.names if not is_hidden(name)]
         key = data.directory.max_write_id, data.directory.statement_id or 0
-        found += _identified(session, snapshot, sorted(places, key=_name), key, data.ordinal)
-    return found
+        files += _identified(session, snapshot, sorted(places, key=_name), key, data.ordinal)
+    return files
 
 
 def _name(place: tuple[Listing, str]) -> str:

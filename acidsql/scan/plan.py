@@ -31,9 +31,9 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.storage.relation import Reading, metadata_columns
 from acidsql.syntax.lexer import quote
 
-# Prefix of the names of the table's columns, beside the five ACID columns, in ``surviving_events``.
+# Prefix of the names of the table's columns in ``surviving_events``, next to the five ACID columns.
 FIELD = "__field_"
-# Columns that identify a row of a snapshot, of several partitions too.
+# Columns that identify a row of a snapshot, even of a snapshot with several partitions.
 EVENT_KEYS = (*KEYS, ORDINAL)
 # Column of delete events with the write id that deleted the row.
 DELETED_BY = "currentTransaction"
@@ -45,14 +45,15 @@ Narrow = Callable[[bridge.UnresolvedPlan], bridge.UnresolvedPlan]
 def scan(
     session: AcidSession, record: ScanRecord, narrow: Narrow | None = None
 ) -> bridge.UnresolvedPlan:
-    """Build the plan of a snapshot's rows: the table's columns in their order, then the virtual
-    columns.
+    """Build the plan of a snapshot's rows.
+
+    The plan has the table's columns in their order, then the virtual columns.
 
     Args:
         session: the session.
-        record: names the snapshot and the rows that are required: the plan may omit others, and
-            the values of columns that are not required. What the plan does is noted in it.
-        narrow: leaves out rows that are not wanted, for a scan of all rows.
+        record: contains the snapshot and the required rows, and gets the facts about the plan. The
+            plan may omit other rows, and the values of columns that are not required.
+        narrow: leaves out unwanted rows, for a scan of all rows.
 
     Raises:
         FormatError: a file cannot be read as part of an ACID table.
@@ -85,15 +86,13 @@ def _scanned(
     deletes: Deletes,
     narrow: Narrow | None = None,
 ) -> bridge.UnresolvedPlan:
-    """Build the plan of the rows in some places that are not deleted, or of all of them if the
-    deleted ones are wanted too.
-    """
+    """Build the plan of the rows in some places, with deleted rows if the record shows these."""
     table = record.snapshot.table
     shown = bridge.DeletedRows.SHOWN if record.shows_deleted else bridge.DeletedRows.HIDDEN
     is_counted = not record.reads_deletes and not record.shows_deleted
     counter = None
     if is_counted:
-        # A plan must not keep the session, which ends when no reference to it is left.
+        # A plan must not reference the session, which ends when the last reference is gone.
         counter = partial(_counted, weakref.ref(session), record, inserts, deletes)
     reading = Reading(deleted=shown, counter=counter)
     rows = row_relation(session, record, inserts, deletes, reading)
@@ -107,7 +106,7 @@ def _scanned(
 def _counted(
     session: weakref.ref[AcidSession], record: ScanRecord, inserts: Inserts, deletes: Deletes
 ) -> int | None:
-    """Count the rows in some places when Spark asks for nothing else, and note it."""
+    """Count the rows in some places if Spark requires only their number; record the count."""
     open_session = session()
     if open_session is None:
         return None
@@ -118,8 +117,10 @@ def _counted(
 
 
 def count_rows_from_tails(session: AcidSession, snapshot: TableSnapshot) -> int | None:
-    """Count the rows of a snapshot from the tails of its files; return None if these are not enough
-    for that.
+    """Count the rows of a snapshot from the tails of its files.
+
+    Returns:
+        None if the tails do not suffice.
     """
     return _number_of_rows(session, snapshot, *places_of(session, snapshot))
 
@@ -145,7 +146,7 @@ def find_inserts(
     *,
     originals: bool,
 ) -> Inserts:
-    """Find the places of the rows in some directories, and of the originals if these are wanted."""
+    """Find the places of the rows in some directories, and of the original files if requested."""
     acid, raw = parted(
         directories, lambda d: is_raw(session, snapshot.listings.get(d.path), d.directory)
     )
@@ -183,7 +184,7 @@ def delete_events(
     Args:
         session: the session.
         snapshot: the snapshot.
-        directories: those of its delete deltas that are read; None for all.
+        directories: delete deltas of the snapshot to read; None for all.
     """
     wanted = delete_deltas(snapshot) if directories is None else directories
     events = event_relation(session, snapshot, wanted)
@@ -192,7 +193,7 @@ def delete_events(
 
 
 def _keys(snapshot: TableSnapshot) -> list[str]:
-    """Return, as SQL, what identifies a row of a relation, under its names in events."""
+    """Return the SQL of the columns that identify a row of a relation, named as in events."""
     names = metadata_columns(snapshot.table)
     fields = zip(ROW_ID_FIELDS, KEYS, strict=True)
     keys = [f"{names.row_id}.{field} AS {key}" for field, key in fields]
@@ -203,7 +204,8 @@ def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame
     """Build the insert events that are not deleted, for a major compaction.
 
     Returns:
-        The five ACID columns, then the table's columns as ``FIELD`` and their position.
+        The five ACID columns, then the table's columns. The name of such a column is ``FIELD`` and
+        its position.
     """
     return _events(session, snapshot, *places_of(session, snapshot))
 
@@ -211,13 +213,14 @@ def surviving_events(session: AcidSession, snapshot: TableSnapshot) -> DataFrame
 def all_inserts(
     session: AcidSession, snapshot: TableSnapshot, *, less_deleted: bool = False
 ) -> DataFrame:
-    """Build the insert events of the deltas, for a minor compaction, in the columns of
-    ``surviving_events``.
+    """Build the insert events of the deltas for a minor compaction.
+
+    The columns are the same as in ``surviving_events``.
 
     Args:
         session: the session.
         snapshot: the snapshot.
-        less_deleted: whether to leave out the deleted ones.
+        less_deleted: whether to leave out the events of deleted rows.
     """
     inserts = find_inserts(session, snapshot, insert_deltas(snapshot), originals=False)
     deletes = find_deletes(session, snapshot) if less_deleted else NO_DELETES
@@ -229,7 +232,8 @@ def _events(
 ) -> DataFrame:
     """Build the insert events in some places that are not deleted.
 
-    Times are moments of the JVM's zone, because the writer has local times in that zone.
+    Timestamps are converted in the JVM's time zone, because the writer uses local times of that
+    zone.
     """
     table = snapshot.table
     record, reading = ScanRecord(snapshot=snapshot), Reading(zone=session.jvm_time_zone)
@@ -249,7 +253,7 @@ def compaction_deletes(
     Args:
         session: the session.
         snapshot: the snapshot.
-        but_of: write id whose rows' delete events are left out, None for none.
+        but_of: write id; delete events of its rows are left out. None keeps all events.
     """
     events = delete_events(session, snapshot)
     if but_of is not None:

@@ -1,6 +1,6 @@
-"""Record of a scan: what its plan reads, and how, noted while the plan is built.
+"""Record of a scan: files, rows and deletes that its plan reads, noted while the plan is built.
 
-EXPLAIN and the metrics of a statement show it, so their numbers are those of the plan.
+EXPLAIN and the metrics of a statement show this record, so their numbers agree with the plan.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from acidsql.scan.snapshot import TableSnapshot
 
 @dataclass(slots=True, kw_only=True)
 class ScanRecord:
-    """Record of what the plan of a scan reads, and how.
+    """Record of the data that the plan of a scan reads.
 
     Attributes:
-        snapshot: that is read.
-        required: rows that the statement requires of it.
-        inserts: places of the rows, None of an insert-only table.
-        deletes: delete events, None of an insert-only table.
+        snapshot: snapshot that is read.
+        required: rows that the statement requires of the snapshot.
+        inserts: places of the rows, None for an insert-only table.
+        deletes: delete events, None for an insert-only table.
         files: number of files with rows that Spark reads.
-        bytes: their size.
-        counted_rows: number of rows, if the tails of the files show it and Spark reads none.
+        bytes: total size of these files.
+        counted_rows: number of rows, if the tails of the files show it and Spark reads no rows.
         known_partitions: number of partitions whose tails show whether they have rows, so that
             Spark does not read them.
-        for_pruning: whether it is run while the statement is planned, for values that prune
-            partitions of another table.
-        reads_deletes: whether the plan reads the delete events from their files each time that it
-            runs, and none that were kept.
-        shows_deleted: whether the plan has the deleted rows too.
+        for_pruning: whether the scan runs while the statement is planned, to compute values that
+            prune partitions of another table.
+        reads_deletes: whether each run of the plan reads the delete events from their files, rather
+            than use cached events.
+        shows_deleted: whether the plan includes deleted rows.
     """
 
     snapshot: TableSnapshot
@@ -60,7 +60,7 @@ class ScanRecord:
     def note(self, inserts: Inserts) -> None:
         """Note that the files in some places are read."""
         listings = [self.snapshot.listings.get(d.path) for d in inserts.directories]
-        sizes = [own.files[name].size for own in listings for name in bucket_files(own)]
+        sizes = [each.files[name].size for each in listings for name in bucket_files(each)]
         sizes += [file.listing.files[file.name].size for file in inserts.originals]
         self.files += len(sizes)
         self.bytes += sum(sizes)

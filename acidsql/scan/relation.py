@@ -1,4 +1,4 @@
-"""Relations over the files of a snapshot, of rows and of delete events (``bridge/orc``)."""
+"""Relations of rows and of delete events over the files of a snapshot (``bridge/orc``)."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def row_relation(
 
     Args:
         session: the session.
-        record: of the scan; what is read is noted in it.
+        record: record of the scan, which gets the number and size of the files.
         inserts: places of the rows.
         deletes: delete events.
-        reading: how they are read.
+        reading: how the files are read.
 
     Returns:
-        A relation with the columns of the table, then those of its partitions, and with
+        A relation with the columns of the table, then its partition columns, and with
         ``metadata_columns``.
 
     Raises:
@@ -70,7 +70,7 @@ def row_relation(
         replace(
             reading,
             keeps_deletes=not record.reads_deletes,
-            # A plan must not keep the session, which ends when no reference to it is left.
+            # A plan must not reference the session, which ends when the last reference is gone.
             analyzed=partial(analyzed_columns, weakref.ref(session), snapshot.table),
         ),
         statistics=(max(1, round(size)), max(1, round(size * known.rows_per_byte))),
@@ -82,7 +82,7 @@ def event_relation(
 ) -> bridge.UnresolvedPlan:
     """Build the relation of the delete events in some directories that a snapshot sees.
 
-    The row id is that of the deleted row. There are no columns but those of partitions, and
+    The row id is the id of the deleted row. The relation has only the partition columns and
     ``metadata_columns``.
     """
     files = [
@@ -109,9 +109,9 @@ def file_relation(
     *,
     statistics: tuple[int, int],
 ) -> bridge.UnresolvedPlan:
-    """Build the relation of the rows of some files, whose plans hold back the cleaner.
+    """Build the relation of the rows of some files; its plans hold back the cleaner.
 
-    The arguments are those of ``storage.relation.file_relation``.
+    See ``storage.relation.file_relation`` for the arguments.
     """
     values = [partition.values for partition in partitions]
     rows, java = relation.file_relation(
@@ -130,15 +130,16 @@ def file_relation(
 def projected(
     spark: SparkSession, table: Table, rows: bridge.UnresolvedPlan, *others: str
 ) -> bridge.UnresolvedPlan:
-    """Project a relation to the columns of ``scan.columns.scan_schema``, each with the metadata of
-    the table's, and to other columns by their names.
+    """Project a relation to the columns of ``scan.columns.scan_schema`` and to ``others``.
+
+    The columns get the metadata of the table's columns.
     """
     fields = [*schema_of(spark, table.columns).fields, *partition_schema(spark, table).fields]
     return rows.described(StructType(fields), (*virtual_columns(table), *others))
 
 
 def plain_files(snapshot: TableSnapshot, scanned: Sequence[bridge.ScanFile]) -> list[DataFile]:
-    """Return files of an insert-only table, which have no row ids."""
+    """Convert files of an insert-only table, which have no row ids, to ``DataFile``s."""
     return [
         DataFile(
             kind=FileKind.PLAIN,
@@ -159,7 +160,9 @@ def data_files(snapshot: TableSnapshot, inserts: Inserts, deletes: Deletes) -> l
     ]
     deleters = deletes.deleters or snapshot.write_ids
     return [
-        replace(file, deleters=deleters, own_deletes=deletes.own_alone) if file.deletes else file
+        replace(file, deleters=deleters, own_rows_only=deletes.own_rows_only)
+        if file.deletes
+        else file
         for file in files
     ]
 
@@ -196,7 +199,7 @@ def _original_file(file: OriginalFile, deletes: Deletes) -> DataFile:
 
 
 def _deletes_of(deletes: Deletes, ordinal: int, low: int, high: int) -> tuple[DeleteFile, ...]:
-    """Return the delete files of a partition whose events may name rows of some write ids."""
+    """Return the delete files of a partition with events that can name rows of some write ids."""
     return tuple(
         DeleteFile(
             path=file.path,

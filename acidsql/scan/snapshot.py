@@ -1,6 +1,4 @@
-"""Snapshot of a table: the valid write ids, and the directories of each partition that they
-select.
-"""
+"""Snapshot of a table: its valid write ids, and the directories that they select."""
 
 from __future__ import annotations
 
@@ -49,10 +47,10 @@ class PartitionSnapshot:
     """Directories that a snapshot reads in a partition, or in a table without partitions.
 
     Attributes:
-        values: of the partition columns; () for a table without partitions.
-        location: of the partition.
+        values: values of the partition columns; () for a table without partitions.
+        location: location of the partition.
         state: directories that were selected.
-        columns: the partition's own columns, None where they are the table's.
+        columns: the partition's own columns, None if it has the table's columns.
     """
 
     values: tuple[str, ...]
@@ -70,12 +68,12 @@ class TableSnapshot:
     """Snapshot of a table for one statement.
 
     Attributes:
-        table: its definition.
+        table: definition of the table.
         txns: transactions that are visible.
         write_ids: write ids that are visible.
-        partitions: those that were requested.
-        listings: shared by all snapshots of the statement.
-        version: the old version that it is of, None for now.
+        partitions: partitions that were requested.
+        listings: listings that all snapshots of the statement share.
+        version: the old version that the snapshot shows, None for the current state.
     """
 
     table: Table
@@ -96,30 +94,30 @@ def take_snapshot(
     lists: tuple[ValidWriteIdList, ValidTxnList] | HeldVersion | None = None,
     added: Mapping[tuple[str, ...], Partition] = MappingProxyType({}),
 ) -> TableSnapshot:
-    """List the partitions of a table, each once, and select the directories that the statement
-    sees.
+    """List each partition of a table once, and select the directories that the statement sees.
 
     Args:
         txns: transactions that are visible.
-        listings: of the statement; a directory that is in them is not listed again.
+        listings: listings of the statement; directories in them are not listed again.
         wanted: values of the partitions that are required, None for all; others are neither fetched
             nor listed.
-        lists: valid lists that a caller has already, or the old version that the statement reads;
-            None asks the metastore for those of now.
-        added: partitions that the metastore may not know yet, or not as they are now, by values.
+        lists: valid lists that the caller already has, or the old version that the statement reads;
+            None fetches the current lists from the metastore.
+        added: new or changed partitions that the metastore may not know yet, by their values.
 
     Raises:
         AcidAnalysisError: HISTORY_NOT_AVAILABLE, directories of the version were removed.
-        TableReplacedError: the table is another one since it was looked up, or in the snapshot.
+        TableReplacedError: the table was replaced after it was looked up, or the snapshot does not
+            show the replacement.
         FormatError: a directory is missing (DIRECTORY_NOT_FOUND), a file has lost its content
             (INVALID_ORC_TAIL), or names do not fit together.
     """
     version = lists if isinstance(lists, HeldVersion) else None
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
     if table.partition_columns:
-        found = {p.values: p for p in metastore.partitions(table.database, table.name, wanted)}
+        known = {p.values: p for p in metastore.partitions(table.database, table.name, wanted)}
         unknown = {v: p for v, p in added.items() if wanted is None or v in wanted}
-        places = [p for _, p in sorted({**found, **unknown}.items())]
+        places = [p for _, p in sorted({**known, **unknown}.items())]
     if listings.txn_id is not None:
         name = table.database, table.name
         txns = metastore.hold_back_cleaner(listings.txn_id, *name, txns)
@@ -130,7 +128,7 @@ def take_snapshot(
         for place in places
     ]
     for place in places:
-        if files.object_store(place.location) is None:  # which has no empty directories
+        if files.object_store(place.location) is None:  # object stores lack empty directories
             check_is_there(metastore, table, place, listings)
     if lists is None or isinstance(lists, HeldVersion):
         if not metastore.capabilities.is_id_authority:
@@ -175,8 +173,10 @@ def take_snapshot(
 
 
 def _check_definition(metastore: Metastore, table: Table, write_ids: ValidWriteIdList) -> None:
-    """Check that a definition belongs to a snapshot: that the table was not replaced since it was
-    looked up, when its partitions were fetched, and that the snapshot shows the replacement.
+    """Check that the definition of a table belongs to a snapshot.
+
+    The table must not have been replaced between its lookup and the fetch of its partitions. The
+    snapshot must show an earlier replacement.
 
     Raises:
         TableReplacedError: TABLE_REPLACED.
@@ -196,8 +196,8 @@ def newest_bases(
 
     Args:
         table: the table.
-        places: its partitions.
-        states: what is read of each now; () if that does not matter.
+        places: partitions of the table.
+        states: directories that are read in each partition now; () if they do not matter.
     """
     names = [table.partition_name(p.values) if table.partition_columns else None for p in places]
     bases = {n: s.base.max_write_id for n, s in zip(names, states, strict=False) if s.base}
@@ -209,8 +209,8 @@ def check_is_there(
 ) -> None:
     """Check that the directory of a table or partition exists.
 
-    Hive does so too: a directory that is gone does not count as empty. A partition that was dropped
-    meanwhile does.
+    As in Hive, a missing directory does not count as empty, unless the partition has been dropped
+    in the meantime.
 
     Raises:
         FormatError: DIRECTORY_NOT_FOUND.
@@ -232,11 +232,11 @@ def check_is_there(
 
 
 def check_is_complete(directory: AcidDirectory, listing: Listing) -> None:
-    """Check that no bucket file has lost its content, which a file system may do when power fails.
+    """Check that no bucket file has lost its content, as can happen after a power failure.
 
-    Who writes the rows of one write id with a version file, Hive (``OrcRecordUpdater``) or acidsql,
-    closes each file before the commit, or deletes it. An open streaming client, with several write
-    ids, leaves empty files; so may Hive's compactions by queries.
+    In a directory of one write id with a version file, the writer closes or deletes each file
+    before the commit; the writer is Hive (``OrcRecordUpdater``) or acidsql. An open streaming
+    client with several write ids leaves empty files, and so can Hive's compactions by queries.
 
     Raises:
         FormatError: INVALID_ORC_TAIL.
@@ -257,17 +257,17 @@ def check_is_complete(directory: AcidDirectory, listing: Listing) -> None:
 def with_nested_originals(
     files: ReadableFiles, listings: Listings, location: str, *, hidden: bool = False
 ) -> Sequence[str]:
-    """Return the names in a directory, with the files below those directories that ACID does not
-    name.
+    """Return the names in a directory, and the files in subdirectories without ACID names.
 
-    Hive wrote UNION ALL into such directories before the table became transactional
-    (``AcidUtils.findOriginals``). If there is a base, they are not read.
+    Hive wrote the results of UNION ALL into such subdirectories before the table became
+    transactional (``AcidUtils.findOriginals``). If there is a base, they are not read.
 
     Args:
         files: file systems.
-        listings: of the statement.
+        listings: listings of the statement.
         location: the directory.
-        hidden: whether to look into them even if there is a base, which an old version may not see.
+        hidden: whether to list the subdirectories even if there is a base, because an old version
+            may not see that base.
 
     Returns:
         Names, and paths relative to the directory.
@@ -275,15 +275,15 @@ def with_nested_originals(
     names = listings.get(location).names
     if not hidden and any(d.kind is DirectoryKind.BASE for d in map(parse_directory, names) if d):
         return names
-    found: list[str] = []
+    paths: list[str] = []
     for name in names:
         known = is_hidden(name) or is_original_file(name) or name.startswith(ACID_PREFIXES)
         if not known and files.is_directory(child(location, name)):
             below = with_nested_originals(files, listings, child(location, name))
-            found += [f"{name}/{path}" for path in below]
+            paths += [f"{name}/{path}" for path in below]
         else:
-            found.append(name)
-    return found
+            paths.append(name)
+    return paths
 
 
 def with_unknown_compactions(
@@ -291,9 +291,9 @@ def with_unknown_compactions(
 ) -> ValidTxnList:
     """Add transactions to a snapshot that are known only from the names of compacted directories.
 
-    Where the metastore's file was lost or restored, a base may carry a transaction id that was
-    never allocated since. Its compaction must have committed, since its directories are still in
-    place. Ids that other writers were allocated after the snapshot was taken stay invisible.
+    If the metastore's file was lost or restored, the name of a base can contain a transaction id
+    that the metastore has not allocated since. Its compaction must have committed, because its
+    directories are still in place. Ids that other writers got after the snapshot remain invisible.
     """
     highest = max((d.visibility_txn_id for d in map(parse_directory, names) if d), default=0)
     if highest <= txns.high_water_mark:
@@ -318,7 +318,8 @@ def _select(
     version: HeldVersion | None = None,
 ) -> AcidState:
     if version is not None:
-        # What their compactions made obsolete is there: that was checked.
+        # ``check_version`` has shown that the directories which these compactions made obsolete
+        # still exist.
         names = without_later_compactions(names, version.version.complete_up_to)
     try:
         state = state_of(files, location, names, write_ids, txns)
@@ -345,7 +346,7 @@ def state_of(
     """Select the directories that a snapshot reads (``format.selection.select``).
 
     Raises:
-        FormatError: that of ``select``, with the location in its message.
+        FormatError: the error of ``select``, with the location in its message.
     """
     try:
         return select(names, write_ids, txns, base_formats(files, location, names, write_ids))
@@ -356,10 +357,10 @@ def state_of(
 def base_formats(
     files: ReadableFiles, location: str, names: Sequence[str], write_ids: ValidWriteIdList
 ) -> dict[str, str]:
-    """Read ``dataFormat`` of each base that has a ``_metadata_acid`` (Hive 3.1's compactor writes
-    one).
+    """Read ``dataFormat`` of each base that has a ``_metadata_acid``.
 
-    A base with a ``_v`` suffix is known to be compacted, and its file is not read.
+    Hive 3.1's compactor writes this file. A base with a ``_v`` suffix is known to be compacted, so
+    its file is not read.
 
     Raises:
         FormatError: INVALID_BASE_METADATA.
@@ -373,7 +374,7 @@ def base_formats(
         try:
             formats[base.name] = str(json.loads(files.read(path))["dataFormat"])
         except (ValueError, KeyError, TypeError) as error:
-            # A TRUNCATE that power failure cut off leaves such a file, whose base is not visible.
+            # A TRUNCATE that a power failure interrupted leaves such a file. Its base is invisible.
             alone = list(files.names(child(location, base.name))) == [METADATA_FILE]
             if write_ids.is_valid(base.max_write_id) or not alone:
                 raise FormatError(

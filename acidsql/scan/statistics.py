@@ -1,5 +1,7 @@
-"""Statistics of a scan for Spark's optimiser: rows for each byte, how many are not deleted, what
-ANALYZE TABLE has computed of columns.
+"""Statistics of a scan for Spark's optimiser.
+
+They contain the number of rows per byte, the fraction of rows that are not deleted, and the column
+statistics that ANALYZE TABLE has computed.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ class Statistics:
     """Statistics of the files of a snapshot.
 
     Attributes:
-        rows_per_byte: rows in a byte of a file; those that are deleted count.
+        rows_per_byte: rows per byte of a file, including deleted rows.
         kept: fraction of the rows that are not deleted.
     """
 
@@ -39,14 +41,14 @@ def statistics_of(
 ) -> Statistics:
     """Estimate the rows of a snapshot's files.
 
-    Rows are counted by the first files of some directories: all others are taken to have as many
-    for each byte.
+    The rows of the first files of some directories are counted. All other files are assumed to
+    have the same number of rows per byte.
 
     Args:
         session: the session.
         snapshot: the snapshot.
-        directories: with its rows.
-        events: number of delete events; each deletes one row, or one that is gone already.
+        directories: directories with the rows of the snapshot.
+        events: number of delete events; each deletes one row, unless that row is already gone.
     """
     step = -(-len(directories) // limits().sampled_tails) or 1
 
@@ -74,8 +76,8 @@ def analyzed_columns(
 ) -> tuple[bridge.AnalyzedColumn, ...]:
     """Return the statistics of a table's columns for Spark's optimiser.
 
-    As those of Spark's own tables they are what ANALYZE TABLE computed the last time, whatever was
-    written since. A plan that outlives its session has none.
+    As for Spark's own tables, these are the results of the last ANALYZE TABLE, even if rows have
+    been written since. A plan that outlives its session has no statistics.
     """
     open_session = session()
     if open_session is None:
@@ -106,7 +108,7 @@ def _text(number: int | None) -> str:
 
 
 def _value(text: str | None, kind: str) -> str:
-    """Return a value as Spark's catalog has it: a timestamp with six digits after the second."""
+    """Format a value as in Spark's catalog: a timestamp has six digits after the second."""
     if text is None or not kind.lower().startswith("timestamp"):
         return text or ""
     seconds, _, fraction = text.partition(".")

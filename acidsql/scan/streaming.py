@@ -1,7 +1,7 @@
 """Files that a streaming client is still writing.
 
-The client writes the length of the complete part into a side file (``OrcAcidUtils.getSideFile``);
-what follows may be half a stripe.
+The client writes the length of the complete part into a side file (``OrcAcidUtils.getSideFile``).
+The bytes after this part may be an incomplete stripe.
 """
 
 from __future__ import annotations
@@ -25,28 +25,30 @@ _LONG = 8
 def bound_to_complete(
     session: AcidSession, snapshot: TableSnapshot, directories: Sequence[DataDirectory]
 ) -> bool:
-    """Have files that are still being written end where their complete part does, in the listings
-    of a snapshot; return whether there are any.
+    """Limit open files in the listings of a snapshot to their complete part.
+
+    Returns:
+        Whether there are open files.
 
     Raises:
-        FormatError: a side file has no length, or one beyond the end of its file
+        FormatError: a side file has no length, or a length beyond the end of its file
             (OPEN_STREAMING_FILE).
     """
-    found = False
+    has_open_files = False
     for data in directories:
         if may_be_written(data.directory):
             lengths = complete_lengths(session.files, snapshot.listings.get(data.path))
             if lengths:
                 snapshot.listings.bound(data.path, lengths)
-                found = True
-    return found
+                has_open_files = True
+    return has_open_files
 
 
 def may_be_written(directory: AcidDirectory) -> bool:
     """Return whether a streaming client may have a file open in a directory.
 
-    It writes deltas of several write ids. So do compactors, but theirs have a transaction id in the
-    name (``ParsedDeltaLight.mayContainSideFile``).
+    Streaming clients write deltas of several write ids. Compactors also write such deltas, but with
+    a transaction id in the name (``ParsedDeltaLight.mayContainSideFile``).
     """
     return (
         directory.kind is DirectoryKind.DELTA
@@ -56,8 +58,7 @@ def may_be_written(directory: AcidDirectory) -> bool:
 
 
 def last_length(note: bytes) -> int | None:
-    """Return the length in bytes that a side file has: its last whole 64-bit integer, None without
-    one.
+    """Return the length in a side file: its last whole 64-bit integer, or None.
 
     >>> last_length(bytes(8) + (3).to_bytes(8, "big") + b"half")
     3
@@ -67,11 +68,13 @@ def last_length(note: bytes) -> int | None:
 
 
 def complete_lengths(files: ReadableFiles, listing: Listing) -> Mapping[str, int]:
-    """Return the complete length in bytes of each file of a directory; {} if all files are
-    complete.
+    """Return the length in bytes of the complete part of each file in a directory.
 
-    A file that a client has open is not, even if its length is the one that is noted: it may grow
-    before it is read.
+    A file that a client has open is not complete, even if its size equals the length in its side
+    file, because it can grow before it is read.
+
+    Returns:
+        {} if all files are complete.
     """
     lengths: dict[str, int] = {}
     is_open = False
@@ -89,7 +92,7 @@ def _noted(files: ReadableFiles, path: str) -> int:
     except OSError:
         if files.exists(path + SIDE_FILE_SUFFIX):
             raise
-        return files.size(path)  # the client has ended the file since the listing
+        return files.size(path)  # the client has closed the file since the listing
     length = last_length(note)
     if length is None or length < 0:
         raise _unreadable(path, "its length is not noted yet")
@@ -98,8 +101,9 @@ def _noted(files: ReadableFiles, path: str) -> int:
 
 
 def _check_length(files: ReadableFiles, path: str, length: int) -> None:
-    """Check that a file has a number of bytes, by the last of them: the size that a file system
-    reports for an open file may be an old one.
+    """Check that a file has a number of bytes by reading the last byte.
+
+    The size that a file system reports for an open file may be out of date.
     """
     cause = None
     try:

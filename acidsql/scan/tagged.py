@@ -1,4 +1,4 @@
-"""Directories that tags keep: those that the versions which they name read."""
+"""Directories that tags keep, because the tagged versions read them."""
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ def kept_names(
 ) -> frozenset[str]:
     """Return the names of the directories and files of a partition that tags read.
 
-    What a tag reads is selected from what is there, so it stays the same when the rest is removed.
+    The directories that a tag reads are selected from the existing ones, so the selection does not
+    change when the other directories are removed.
 
     Args:
         files: the file system.
-        location: of the partition.
-        names: that are there.
+        location: location of the partition.
+        names: existing names in the partition.
         txns: transactions that are visible now.
-        tags: those that have not expired.
+        tags: tags that have not expired.
     """
     kept: set[str] = set()
     for tag in tags:
-        own = without_later_compactions(names, tag.version.complete_up_to)
+        visible_names = without_later_compactions(names, tag.version.complete_up_to)
         try:
-            state = state_of(files, location, own, tag.version.write_ids, txns)
+            state = state_of(files, location, visible_names, tag.version.write_ids, txns)
         except AcidAnalysisError as error:
-            # A base without which it cannot be read is gone, and not by a cleaner of ours.
+            # A base that the tag needs is gone. acidsql's cleaners have not removed it.
             logger.warning("tag %r keeps nothing in %s: %s", tag.name, location, error)
             continue
         kept.update(directory.name for directory in state.directories)

@@ -1,6 +1,7 @@
-"""Rows that one snapshot of a table has and another one, of an older or later version, has not.
+"""Rows that are in one snapshot of a table and not in a snapshot of an older or later version.
 
-Directories that cannot have such rows are not read, nor are partitions without others.
+Directories that cannot contain such rows are not read, and neither are partitions without other
+directories.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Versions:
 
     Attributes:
         session: the session.
-        old: the older one.
-        new: the later one, which sees all that the older one sees.
-        records: gets the records of the scans that are built.
+        old: the older snapshot.
+        new: the later snapshot, which sees all write ids that the older one sees.
+        records: list that gets the records of the scans that are built.
     """
 
     session: AcidSession
@@ -55,7 +56,10 @@ class Versions:
     records: list[ScanRecord]
 
     def pairs(self) -> list[tuple[PartitionSnapshot, PartitionSnapshot]]:
-        """Return the partitions of both; one that a snapshot lacks has no directories there."""
+        """Return the partitions of both snapshots in pairs.
+
+        If a snapshot lacks a partition, its half of the pair has no directories.
+        """
         old, new = ({p.values: p for p in s.partitions} for s in (self.old, self.new))
         return [
             (
@@ -66,24 +70,24 @@ class Versions:
         ]
 
     def ways_of_loss(self) -> list[Lost]:
-        """Return, for each pair, how the rows are found that the later version lacks."""
+        """Return, for each pair, how to find the rows that the later version lacks."""
         seen = self.old.write_ids
         return [ways_of_loss(old.state, new.state, seen) for old, new in self.pairs()]
 
     def later_rows(self, write_id: int | None = None) -> DataFrame | None:
-        """Return the rows that only the later version has, as a scan does.
+        """Return the rows that only the later version has, with the columns of a scan.
 
         Args:
-            write_id: of the rows that are wanted, by default of all that the older version does not
-                see.
+            write_id: write id of the wanted rows; by default all write ids that the older version
+                does not see.
 
         Returns:
-            None if the names of directories show that there are none.
+            None if the names of directories show that there are no such rows.
         """
         seen = self.old.write_ids
         by_write_id, whole = [], []
-        for (old, new), way in zip(self.pairs(), self.ways_of_loss(), strict=True):
-            if way is Lost.ALL and write_id is None:
+        for (old, new), loss in zip(self.pairs(), self.ways_of_loss(), strict=True):
+            if loss is Lost.ALL and write_id is None:
                 whole.append(new)
                 continue
             state = with_later_rows(old.state, new.state, seen)
@@ -94,29 +98,30 @@ class Versions:
         wanted = is_hidden_from(seen, _WRITE_ID)
         if write_id is not None:
             wanted = f"{_WRITE_ID} = {write_id}"
-        found = [self._rows(self.new, part) for part in (by_write_id, whole) if part]
+        frames = [self._rows(self.new, part) for part in (by_write_id, whole) if part]
         if by_write_id:
-            found[0] = found[0].where(wanted)
-        return _union(found)
+            frames[0] = frames[0].where(wanted)
+        return _union(frames)
 
     def lost_rows(self, write_id: int | None = None) -> DataFrame | None:
-        """Return the rows that only the older version has, as a scan does.
+        """Return the rows that only the older version has, with the columns of a scan.
 
         Args:
-            write_id: of the rows that are wanted, None for all.
+            write_id: write id of the wanted rows, None for all.
 
         Returns:
-            None if the names of directories, or their delete events, show that there are none.
+            None if the names of directories, or their delete events, show that there are no such
+            rows.
         """
-        by_way: dict[Lost, list[tuple[PartitionSnapshot, PartitionSnapshot]]] = defaultdict(list)
-        for pair, way in zip(self.pairs(), self.ways_of_loss(), strict=True):
-            by_way[way].append(pair)
-        found = [
-            self._lost_by_events(by_way[Lost.BY_EVENTS], write_id),
-            self._lost_by_row_ids(by_way[Lost.BY_ROW_IDS], write_id),
-            self._all(by_way[Lost.ALL], write_id),
+        by_loss: dict[Lost, list[tuple[PartitionSnapshot, PartitionSnapshot]]] = defaultdict(list)
+        for pair, loss in zip(self.pairs(), self.ways_of_loss(), strict=True):
+            by_loss[loss].append(pair)
+        frames = [
+            self._lost_by_events(by_loss[Lost.BY_EVENTS], write_id),
+            self._lost_by_row_ids(by_loss[Lost.BY_ROW_IDS], write_id),
+            self._all(by_loss[Lost.ALL], write_id),
         ]
-        rows = _union([frame for frame in found if frame is not None])
+        rows = _union([frame for frame in frames if frame is not None])
         return rows if rows is None or write_id is None else rows.where(f"{_WRITE_ID} = {write_id}")
 
     def _lost_by_events(
@@ -135,9 +140,9 @@ class Versions:
         ranges = deletes.write_ids()
         partitions = []
         for ordinal, (old, _) in enumerate(pairs):
-            own = ranges.get(ordinal, ())
-            lowest = min((r.least for r in own), default=1)
-            highest = max((r.greatest for r in own), default=0)
+            named = ranges.get(ordinal, ())
+            lowest = min((r.least for r in named), default=1)
+            highest = max((r.greatest for r in named), default=0)
             if write_id is not None:
                 lowest, highest = max(lowest, write_id), min(highest, write_id)
             is_named = lowest <= highest
@@ -148,20 +153,20 @@ class Versions:
         return self._named_by(_of(self.old, partitions), deletes)
 
     def _named_by(self, lost: TableSnapshot, deletes: Deletes) -> DataFrame:
-        """Return the rows of a snapshot that later delete events name and no earlier one.
+        """Return the rows of a snapshot that later delete events name, but no earlier event.
 
         Args:
             lost: the snapshot.
             deletes: the later delete events, in the same partitions.
         """
-        inserts, own = places_of(self.session, lost)
+        inserts, earlier = places_of(self.session, lost)
         record = ScanRecord(snapshot=lost, inserts=inserts, deletes=deletes)
         self.records.append(record)
         rows = row_relation(
             self.session,
             record,
             inserts,
-            Deletes(files=(*own.files, *deletes.files), deleters=self.new.write_ids),
+            Deletes(files=(*earlier.files, *deletes.files), deleters=self.new.write_ids),
             Reading(deleted=bridge.DeletedRows.ONLY),
         )
         first_deleted = metadata_columns(lost.table).write_id
@@ -171,7 +176,7 @@ class Versions:
     def _lost_by_row_ids(
         self, pairs: Sequence[tuple[PartitionSnapshot, PartitionSnapshot]], write_id: int | None
     ) -> DataFrame | None:
-        """Return the rows of the older version whose row ids the later one has not."""
+        """Return the rows of the older version with row ids that the later version lacks."""
         if write_id is not None:
             pairs = [
                 (replace(o, state=with_write_ids(o.state, write_id, write_id)), n) for o, n in pairs
@@ -203,7 +208,7 @@ class Versions:
 
 
 def is_hidden_from(write_ids: ValidWriteIdList, column: str) -> str:
-    """Return, as SQL, the condition that a list does not show a committed write id.
+    """Return, as SQL, the condition that a committed write id is not valid in a list.
 
     >>> write_ids = ValidWriteIdList(table="t", high_water_mark=7, open=frozenset({6}))
     >>> is_hidden_from(write_ids, "w")
@@ -215,18 +220,18 @@ def is_hidden_from(write_ids: ValidWriteIdList, column: str) -> str:
 
 
 def _without(keys: Callable[[], DataFrame], table: Table) -> Narrow:
-    """Return what leaves out the rows of a scan that have one of some keys.
+    """Return a function that leaves out the rows of a scan that have one of some keys.
 
     Args:
-        keys: builds a frame with ``EVENT_KEYS``. It is called for each scan.
-        table: that is scanned.
+        keys: builds a frame with ``EVENT_KEYS``; it is called for each scan.
+        table: table that is scanned.
     """
     names = metadata_columns(table)
-    own = [f"{names.row_id}.{field}" for field in ROW_ID_FIELDS]
+    row_id_fields = [f"{names.row_id}.{field}" for field in ROW_ID_FIELDS]
 
     def narrow(rows: bridge.UnresolvedPlan) -> bridge.UnresolvedPlan:
         others = keys().select(*[F.col(key).alias(f"{_OTHER}{key}") for key in EVENT_KEYS])
-        pairs = zip((*own, names.partition), EVENT_KEYS, strict=True)
+        pairs = zip((*row_id_fields, names.partition), EVENT_KEYS, strict=True)
         same = [F.col(name) == F.col(f"{_OTHER}{key}") for name, key in pairs]
         return bridge.UnresolvedPlan.of(rows.frame().join(others, same, "left_anti"))
 

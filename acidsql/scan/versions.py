@@ -1,8 +1,8 @@
-"""Old versions of a table: held against cleaners, and checked for what is left of them.
+"""Old versions of a table: their protection from cleaners, and checks that they are complete.
 
-Obsolete directories of a version are there until a cleaner removes them after a compaction, an
-INSERT OVERWRITE or a TRUNCATE. Each of these leaves a base. So a version has lost nothing as long
-as no base with later rows has been cleaned after.
+Obsolete directories of a version exist until a cleaner removes them after a compaction, an INSERT
+OVERWRITE or a TRUNCATE. Each of these operations leaves a base. A version is therefore complete
+unless cleaning has followed a base with later rows.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from acidsql.metastore.version_failures import history_not_available
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldVersion:
-    """Version of a table that is protected from cleaners: what is still there stays.
+    """Version of a table that is protected from cleaners, so that its existing files remain.
 
     Attributes:
-        moment: by which it was found.
+        moment: moment that the version was looked up by.
         version: the version.
         removed: see ``Metastore.hold_history``.
     """
@@ -38,13 +38,13 @@ class HeldVersion:
 def hold_version(
     metastore: Metastore, table: Table, moment: Moment, txn_id: int | None
 ) -> HeldVersion:
-    """Find the version of a table at a moment, and hold it for as long as a transaction is open.
+    """Find the version of a table at a moment, and hold it while a transaction is open.
 
     Args:
-        metastore: of the table.
+        metastore: metastore of the table.
         table: the table.
         moment: the moment.
-        txn_id: the transaction; None if nothing is going to be read.
+        txn_id: the transaction; None if no rows are going to be read.
 
     Raises:
         AcidAnalysisError: see ``Metastore.find_version``.
@@ -56,7 +56,7 @@ def hold_version(
 def held_version(
     metastore: Metastore, table: Table, moment: Moment, version: TableVersion, txn_id: int | None
 ) -> HeldVersion:
-    """Hold a version of a table that was found already; see ``hold_version``."""
+    """Hold a version of a table that is already known; see ``hold_version``."""
     removed: Mapping[str | None, int] | None = {}
     if txn_id is not None:
         removed = metastore.hold_history(txn_id, table.database, table.name, version)
@@ -64,7 +64,7 @@ def held_version(
 
 
 def with_columns_of(table: Table, version: TableVersion) -> Table:
-    """Return a table with the columns that it had at a version, where that is known."""
+    """Return a table with the columns that it had at a version, if they are known."""
     if version.columns is None:
         return table
     old = {now.name: then.name for now, then in zip(table.columns, version.columns, strict=False)}
@@ -89,7 +89,7 @@ def check_version(
     """Check that no directory of a version has been removed.
 
     Args:
-        metastore: of the table.
+        metastore: metastore of the table.
         table: the table.
         held: the version.
         newest: write ids of the newest bases, by the names of the partitions that are read, or
@@ -125,9 +125,9 @@ def refuse_without_base(table: Table, held: HeldVersion, error: AcidAnalysisErro
 
 
 def check_rows_are_told(table: Table, held: HeldVersion, states: Iterable[AcidState]) -> None:
-    """Check that an insert-only table has no directory with some rows that the version has.
+    """Check that no directory of an insert-only table contains only some rows of the version.
 
-    Its rows have no write ids.
+    Such rows cannot be selected, because rows of insert-only tables have no write ids.
 
     Raises:
         AcidAnalysisError: HISTORY_NOT_AVAILABLE.

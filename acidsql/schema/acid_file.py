@@ -1,4 +1,4 @@
-"""Schema of ACID files (``OrcRecordUpdater``), and the schema by which Spark has to read them."""
+"""Schema of ACID files (``OrcRecordUpdater``), and the names of their virtual columns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pyspark.sql.types import (
 ROW_ID_COLUMN = "row__id"
 # Whether a row was deleted (``VirtualColumn.ROWISDELETED``).
 IS_DELETED_COLUMN = "row__is__deleted"
-# Codecs of files that are written: values of the table property orc.compress, in lower case.
+# Codecs that acidsql writes: values of the table property orc.compress, in lower case.
 CODECS = ("none", "zlib", "snappy", "lz4", "zstd")
 
-# The columns of an ACID file that identify a row, and the fields of ``row__id`` that have them.
+# The columns of an ACID file that identify a row, and the corresponding fields of ``row__id``.
 KEYS = ("originalTransaction", "bucket", "rowId")
 ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
 
@@ -23,11 +23,11 @@ ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
 def event_schema(row: StructType, *, deletes: bool = False) -> StructType:
     """Return the six columns of an ACID file (``OrcRecordUpdater``).
 
-    No column but ``row`` may be declared NOT NULL: Spark would fold the guard of a scan away.
+    Only ``row`` may be declared NOT NULL; otherwise Spark would optimise the guard of a scan away.
 
     Args:
         row: the table's columns.
-        deletes: whether ``row`` may be NULL, as it is in delete events only.
+        deletes: whether ``row`` may be NULL, which it is only in delete events.
     """
     return StructType(
         [

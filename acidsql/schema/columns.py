@@ -20,24 +20,24 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.format.timestamp_types import INSTANT, LOCAL_TIME, timestamps_in, with_timestamps
 from acidsql.metastore.model import Column, Table
 
-# Key of a field's metadata with the declared type of a char or varchar column, which Spark reads
-# and writes as a string.
+# Key in a field's metadata for the declared type of a char or varchar column, which Spark reads and
+# writes as a string.
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 
 
-# Key of a field's metadata with the SQL text of the column's default.
+# Key in a field's metadata for the SQL text of the column's default.
 DEFAULT_KEY = "CURRENT_DEFAULT"
-# Key with the SQL text of GENERATED ALWAYS AS.
+# Key for the SQL text of GENERATED ALWAYS AS.
 _GENERATED_KEY = "GENERATION_EXPRESSION"
 
 
 def has_type(data_type: DataType, wanted: tuple[type, ...]) -> bool:
     """Return whether a type is, or contains, one of the wanted classes."""
-    return any(isinstance(found, wanted) for found in bridge.types_in(data_type))
+    return any(isinstance(contained, wanted) for contained in bridge.types_in(data_type))
 
 
 def _without_char(data_type: DataType) -> DataType:
-    """Replace char and varchar in a type by string, as which Spark reads and writes them."""
+    """Replace char and varchar in a type by string, because Spark reads and writes strings."""
     if isinstance(data_type, CharType | VarcharType):
         return StringType()
     if isinstance(data_type, ArrayType):
@@ -57,13 +57,14 @@ def _without_char(data_type: DataType) -> DataType:
 
 
 def declared_type(field: StructField) -> str:
-    """Return the type of a column of a query as DESCRIBE shows it, with CHAR and VARCHAR."""
+    """Return the type of a query's column as DESCRIBE shows it, with CHAR and VARCHAR."""
     return str(field.metadata.get(_CHAR_VARCHAR_KEY) or field.dataType.simpleString())
 
 
 def as_nullable(schema: StructType) -> StructType:
-    """Return a schema without NOT NULL in its fields, as Spark gives it to CREATE TABLE … AS SELECT
-    (asNullable of its StructType).
+    """Return a schema without NOT NULL, which Spark uses for CREATE TABLE … AS SELECT.
+
+    Spark: asNullable of StructType.
     """
     return StructType(
         [StructField(f.name, nullable_type(f.dataType), True, f.metadata) for f in schema.fields]
@@ -89,7 +90,7 @@ def _field(spark: SparkSession, column: Column) -> StructField:
         metadata["EXISTS_DEFAULT"] = "NULL"
     if column.comment is not None:
         metadata["comment"] = column.comment
-    # A statement that leaves an identity column out gives NULL, in whose place a value comes.
+    # A statement that omits an identity column provides NULL, which acidsql replaces by a value.
     nullable = column.nullable or column.identity is not None
     return StructField(column.name, _without_char(declared), nullable, metadata)
 
@@ -98,7 +99,8 @@ def _field(spark: SparkSession, column: Column) -> StructField:
 def schema_of(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
     """Build Spark's schema of columns in the metastore.
 
-    The metadata of a field has the declared type of char and varchar, the default and the comment.
+    The metadata of a field contains the declared type of a char or varchar column, the default and
+    the comment.
     """
     return StructType([_field(spark, c) for c in columns])
 
@@ -109,8 +111,9 @@ def data_schema(spark: SparkSession, table: Table) -> StructType:
 
 
 def file_schema(spark: SparkSession, table: Table) -> StructType:
-    """Return the schema of the columns that are stored in files, with their names there and with
-    the instants that files have.
+    """Return the schema of the columns that are stored in files, with their names in the files.
+
+    The types include ``InstantType`` for the instants in files.
     """
     fields = zip(table.columns, data_schema(spark, table).fields, strict=True)
     return with_stored_instants(
@@ -122,8 +125,9 @@ def file_schema(spark: SparkSession, table: Table) -> StructType:
 
 
 def with_stored_instants(table: Table, row: StructType) -> StructType:
-    """Return the types of a table's columns in files with ``InstantType`` where those have the
-    instant; no columns stay none.
+    """Return the types of a table's columns in files, with ``InstantType`` for stored instants.
+
+    An empty ``row`` is returned unchanged.
     """
     words = [word for column in table.columns for word in timestamps_in(column.type)]
     if INSTANT not in words or not row.fields:
@@ -137,23 +141,23 @@ def partition_schema(spark: SparkSession, table: Table) -> StructType:
 
 
 def has_local_time(column: Column) -> bool:
-    """Return whether a column's type has TIMESTAMP_NTZ in it."""
+    """Return whether a column's type contains TIMESTAMP_NTZ."""
     return LOCAL_TIME in timestamps_in(column.type)
 
 
 def has_instant(column: Column) -> bool:
-    """Return whether a column's type has TIMESTAMP_LTZ in it, which files have as an instant."""
+    """Return whether a column's type contains TIMESTAMP_LTZ, which files store as an instant."""
     return INSTANT in timestamps_in(column.type)
 
 
 def shown_type(spark: SparkSession, text: str) -> str:
-    """Return a type as DESCRIBE shows it: as Spark does, with TIMESTAMP_LTZ where files have it."""
+    """Return a type as DESCRIBE shows it: like Spark, but with TIMESTAMP_LTZ if files have it."""
     shown = bridge.parse_type(spark, text).simpleString()
     return with_timestamps(shown, timestamps_in(text))
 
 
 def has_timestamp(data_type: DataType) -> bool:
-    """Return whether a type has TIMESTAMP in it, whose values depend on the time zone."""
+    """Return whether a type contains TIMESTAMP, whose values depend on the time zone."""
     return has_type(data_type, (TimestampType,))
 
 
@@ -170,15 +174,15 @@ _REFUSED = (
 
 
 def is_refused(text: str) -> bool:
-    """Return whether Hive cannot read a type, given as SQL, from an ACID table."""
+    """Return whether Hive cannot read a type from an ACID table; the type is given as SQL."""
     return any(word in text.lower() for word in _REFUSED)
 
 
 def columns_of(spark: SparkSession, schema: StructType) -> tuple[Column, ...]:
-    """Build the metastore's columns of a schema that Spark parsed from CREATE TABLE.
+    """Build the metastore's columns from a schema that Spark has parsed from CREATE TABLE.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_DATATYPE for types that Hive cannot read from ORC,
+        AcidAnalysisError: UNSUPPORTED_DATATYPE, Hive cannot read a type from ORC;
             UNSUPPORTED_FEATURE.IDENTITY_COLUMN.
     """
     columns = []

@@ -1,4 +1,4 @@
-"""Sizes that Spark assumes values to have."""
+"""Sizes of values that Spark assumes in its plans."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LONG_DECIMAL_DIGITS = 18
 
 
 def default_size(data_type: DataType) -> int:
-    """Return the bytes that Spark assumes a value of a type to have (defaultSize of ``DataType``).
+    """Return the size in bytes that Spark assumes for a value (defaultSize of ``DataType``).
 
     CHAR and VARCHAR are strings in a plan.
     """

@@ -1,4 +1,4 @@
-"""Types that Spark's ORC writer gets wrong, which writes insert-only tables, and their refusal."""
+"""Checks for types that Spark's ORC writer, which writes insert-only tables, stores wrongly."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def has_nested_type(data_type: DataType) -> bool:
 def has_dates_in_map_keys(data_type: DataType) -> bool:
     """Return whether a type contains a map with dates in its keys."""
     return any(
-        isinstance(found, MapType) and has_type(found.keyType, (DateType,))
-        for found in bridge.types_in(data_type)
+        isinstance(contained, MapType) and has_type(contained.keyType, (DateType,))
+        for contained in bridge.types_in(data_type)
     )
 
 
 def why_not_written(row: StructType) -> str | None:
     """Return the reason why Spark's ORC writer cannot write these columns, or None.
 
-    While it writes, it holds the entries of a map in a sorted map. Its dates (``DaysWritable``) all
-    compare as equal, so only one entry of a map with dates as keys would be left. A TIMESTAMP_NTZ
-    it writes as a number.
+    The writer keeps the entries of a map in a sorted map. Its dates (``DaysWritable``) all compare
+    as equal, so only one entry of a map with dates as keys would remain. The writer stores a
+    TIMESTAMP_NTZ as a number.
     """
     for field in row.fields:
         if has_type(field.dataType, (TimestampNTZType,)):

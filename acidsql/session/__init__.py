@@ -1,1 +1,1 @@
-"""State of acidsql for a Spark session: settings, metastore, caches, heartbeats, leases."""
+"""State of acidsql for a Spark session: settings, metastore, caches, heartbeats and leases."""

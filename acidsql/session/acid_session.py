@@ -38,16 +38,16 @@ logger = logging.getLogger(__name__)
 
 
 def _weakly(method: Callable[[], object]) -> Callable[[], object]:
-    """Return a function that calls a method for as long as others hold its object.
+    """Return a function that calls a method as long as other references to its object exist.
 
-    A thread that held the object itself would keep a session that nothing else reaches.
+    If a thread held the object itself, an unreachable session would never be closed.
     """
     reference = WeakMethod(method)
 
     def call() -> None:
-        found = reference()
-        if found is not None:
-            found()
+        bound = reference()
+        if bound is not None:
+            bound()
 
     return call
 
@@ -55,31 +55,32 @@ def _weakly(method: Callable[[], object]) -> Callable[[], object]:
 class AcidSession:
     """State of acidsql for a Spark session; ``AcidSession.of(spark)`` finds or creates it.
 
-    It ends by ``close``: when its application has stopped, or when a later session is created and
-    nothing in Python reaches this one, its DataFrames and temporary views any more.
+    ``close`` ends it. acidsql calls ``close`` after the application has stopped. It also does so
+    when a later session is created, and Python no longer references this session, its DataFrames
+    and its temporary views.
 
     Attributes:
-        spark: handle of the Spark session, which is not one of the user's.
-        settings: read when the session was created.
+        spark: separate handle of the Spark session, which the user does not have.
+        settings: settings at the time when the session was created.
         user: Hadoop's user.
         host: name of this host.
-        metastore: of the session.
+        metastore: metastore of the session.
         files: Hadoop's file systems.
         tails: cache of ORC tails, which the sessions of a process share.
-        delete_events: cache of delete events, which they share too.
+        delete_events: cache of delete events, which the sessions of a process share.
         heartbeater: sends heartbeats for the open transactions.
-        leases: of the DataFrames that were returned.
+        leases: leases of the returned DataFrames.
         temp_views: temporary views over ACID tables.
-        cached_relations: those of CACHE TABLE.
-        learnt_places: directories of tables and partitions whose write ids the metastore has been
-            compared with.
+        cached_relations: relations of CACHE TABLE.
+        learnt_places: directories of tables and partitions with write ids that were compared with
+            the metastore.
         owned_places: directories of tables that are known to belong to this metastore.
-        has_written: whether a transaction has ended since compactions were last thought of.
+        has_written: whether a transaction has ended since the background thread was last woken.
         wake_compactor: wakes the session's background thread; None before the first time.
-        interrupted: set when a compaction in that thread must end.
-        at_close: what the end of the session has to end first.
+        interrupted: set when a compaction in the background thread must end.
+        at_close: callbacks that ``close`` runs first.
         end_transactions: rolls back the open transactions of several statements.
-        open_sessions: of this process, by the key of their Spark session.
+        open_sessions: sessions of this process, by the key of their Spark session.
     """
 
     open_sessions: ClassVar[dict[str, AcidSession]] = {}
@@ -90,9 +91,9 @@ class AcidSession:
         bridge.send_answers_at_once(spark)
         self._process = os.getpid()
         self.spark = _other_handle(spark)
-        # Handles of the same session, by which the user may call again.
+        # The user's handles of the same session.
         self._handles: WeakSet[SparkSession] = WeakSet()
-        self._statements = 0  # that are running
+        self._statements = 0  # number of running statements
         self.settings = read_settings(self.spark)
         self.user = bridge.hadoop_user(spark)
         self.host = socket.gethostname()
@@ -120,15 +121,15 @@ class AcidSession:
         if not self.metastore.capabilities.has_other_clients:
             for name in self.metastore.databases():
                 mirror_database(self, name)
-        # Leases of a process that has ended would hold cleaners back until their time-out.
+        # Otherwise the leases of an ended process would block cleaners until their time-out.
         atexit.register(self.close)
 
     @classmethod
     def of(cls, spark: SparkSession) -> AcidSession:
-        """Return the ``AcidSession`` of a Spark session; create it if there is none.
+        """Return the ``AcidSession`` of a Spark session; create it if necessary.
 
         Raises:
-            AcidAnalysisError: SESSION_OF_ANOTHER_PROCESS, this process was forked since.
+            AcidAnalysisError: SESSION_OF_ANOTHER_PROCESS, this is a forked child.
         """
         check_process(spark)
         key = bridge.session_key(spark)
@@ -153,9 +154,7 @@ class AcidSession:
     @classmethod
     @contextmanager
     def using(cls, spark: SparkSession) -> Iterator[AcidSession]:
-        """Keep the ``AcidSession`` of a Spark session open during a block, even if nothing refers
-        to it.
-        """
+        """Keep the ``AcidSession`` of a Spark session open during a block, even if unreferenced."""
         with cls._lock:
             session = cls.of(spark)
             session._statements += 1
@@ -185,9 +184,9 @@ class AcidSession:
                 session.close()
 
     def _make_caches(self, other: AcidSession | None) -> None:
-        """Make the caches of what is in files, or share those of another session.
+        """Create the caches of file contents, or share the caches of another session.
 
-        Sessions that write to one table would each read what all the others have written.
+        Without sharing, each session would read the files that all other sessions have written.
         """
         if other is None:
             self.tails = TailCache(self.files, limits().cached_tails)
@@ -203,7 +202,7 @@ class AcidSession:
 
     @property
     def time_zone(self) -> str:
-        """Session's current time zone, which a statement uses for the local times of files."""
+        """Session's current time zone, which a statement uses for local times in files."""
         return bridge.session_time_zone(self.spark)
 
     @property
@@ -212,8 +211,7 @@ class AcidSession:
         return self.files.qualify(str(self.spark.conf.get("spark.sql.warehouse.dir")))
 
     def database_location(self, database: str) -> str:
-        """Return the directory of a database, below which its tables are unless they have a
-        LOCATION.
+        """Return the directory of a database, which contains its tables without a LOCATION.
 
         Raises:
             AcidLookupError: there is no such database.
@@ -232,21 +230,23 @@ class AcidSession:
 
     @property
     def is_ending(self) -> bool:
-        """Whether what runs in the background has to end, without having failed."""
+        """Whether background work must end, which is not a failure."""
         return self.interrupted.is_set() or bridge.is_stopped(self.spark)
 
     @classmethod
     def end_without_jvm(cls, spark: SparkSession) -> bool:
-        """End the transactions of a Spark session whose JVM has died; return whether it has.
+        """End the transactions of a Spark session if its JVM has died; return whether it has died.
 
-        The JVM may be killed where memory is short. What its transactions have locked would stay so
-        for as long as Python lives, whose heartbeats go on.
+        The operating system may kill the JVM if memory is short. The locks of its transactions
+        would stay as long as the Python process lives, because this process sends the heartbeats.
         """
         if bridge.has_jvm(spark):
             return False
         with cls._lock:
-            own = [s for s in cls.open_sessions.values() if spark in s._handles or spark is s.spark]
-        for session in own:
+            sessions = [
+                s for s in cls.open_sessions.values() if spark in s._handles or spark is s.spark
+            ]
+        for session in sessions:
             session._end_without_jvm()
         return True
 
@@ -256,7 +256,7 @@ class AcidSession:
         self.leases.close()
 
     def _look(self) -> None:
-        """Look after the transactions, in the thread that sends heartbeats."""
+        """Maintain the transactions, in the thread that sends heartbeats."""
         if bridge.has_jvm(self.spark):
             self.leases.prune_for_cleaners()
         elif self.heartbeater.is_needed:
@@ -265,7 +265,7 @@ class AcidSession:
     def close(self) -> None:
         """Release the leases, stop the heartbeats, close the metastore and clear the caches.
 
-        In a forked child nothing is done: the transactions and the JVM are its parent's.
+        A forked child does nothing, because the transactions and the JVM belong to its parent.
         """
         atexit.unregister(self.close)
         if os.getpid() == self._process:
@@ -291,7 +291,7 @@ def _nothing() -> None:
 
 
 def _other_handle(spark: SparkSession) -> SparkSession:
-    """Return another Python object for a Spark session; keeping it does not keep the given one."""
+    """Return another Python object for a Spark session, which does not reference the given one."""
     handle = SparkSession.__new__(type(spark))
     handle.__dict__.update(spark.__dict__)
     return handle
@@ -321,8 +321,10 @@ def _open_metastore(settings: Settings, user: str, files: FileSystem) -> Metasto
 
 
 def mirror_database(session: AcidSession, name: str, comment: str | None = None) -> None:
-    """Create a database of the metastore in Spark's own catalog, unless it is there."""
+    """Create a database of the metastore in Spark's own catalog, unless it already exists."""
     if not session.spark.catalog.databaseExists(f"spark_catalog.`{name}`"):
         location = quoted_string(session.database_location(name))
-        said = f"COMMENT {quoted_string(comment)}" if comment else ""
-        session.spark.sql(f"CREATE DATABASE IF NOT EXISTS `{name}` {said} LOCATION {location}")
+        comment_clause = f"COMMENT {quoted_string(comment)}" if comment else ""
+        session.spark.sql(
+            f"CREATE DATABASE IF NOT EXISTS `{name}` {comment_clause} LOCATION {location}"
+        )

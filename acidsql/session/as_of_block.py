@@ -1,4 +1,4 @@
-"""Blocks whose statements, all those of a thread, read tables as of one moment."""
+"""Blocks where all statements of a thread read tables as of one moment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.moments import Moment
 from acidsql.session.acid_session import AcidSession
 
-# Moments of the blocks that a thread is in, by the key of the Spark session.
+# Moments of a thread's current blocks, by the key of the Spark session.
 _moments: ContextVar[Mapping[str, Moment]] = ContextVar(
     "acidsql_as_of", default=MappingProxyType({})
 )
@@ -20,7 +20,7 @@ _moments: ContextVar[Mapping[str, Moment]] = ContextVar(
 
 @contextmanager
 def reading_as_of(session: AcidSession, moment: Moment) -> Iterator[None]:
-    """Let the statements that this thread runs in the block read all tables as of a moment."""
+    """Make the statements that this thread runs in the block read all tables as of a moment."""
     key = bridge.session_key(session.spark)
     token = _moments.set({**_moments.get(), key: moment})
     try:
@@ -36,11 +36,11 @@ def moment_of_block(session: AcidSession) -> Moment | None:
 
 
 def refuse_in_block(session: AcidSession, operation: str) -> None:
-    """Refuse what writes or defines something in a block that reads as of a moment.
+    """Refuse an operation that writes or defines something in a block that reads as of a moment.
 
     Args:
         session: the session.
-        operation: what is refused, in the words of the statement.
+        operation: the operation, in the words of the statement.
 
     Raises:
         AcidAnalysisError: NOT_ALLOWED_AS_OF.

@@ -1,4 +1,4 @@
-"""Marker of calls that acidsql itself makes, for which PySpark's methods are Spark's own."""
+"""Marker for calls by acidsql itself, where PySpark's methods must be Spark's own."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ def is_at_work() -> bool:
 def at_work() -> Iterator[None]:
     """Let acidsql call Spark's own ``spark.sql`` and similar methods within the block.
 
-    Without it these calls would come back to acidsql if the session is enabled
-    (``acidsql.enable``).
+    In an enabled session (``acidsql.enable``), these calls would otherwise call acidsql again.
     """
     token = _at_work.set(True)
     try:

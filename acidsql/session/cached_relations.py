@@ -1,8 +1,7 @@
-"""Relations that CACHE TABLE keeps: for each table or view, the plan of the snapshot that was read
-last, which Spark's cache manager knows.
+"""Relations of CACHE TABLE: for each table or view, the cached plan of the last snapshot.
 
-A statement that sees the same snapshot reads that plan. For a statement that sees another snapshot,
-the relation is planned and cached again: what is read is always current.
+A statement that sees the same snapshot reads this plan. If a statement sees another snapshot,
+acidsql plans and caches the relation again, so a statement never reads stale rows.
 """
 
 from __future__ import annotations
@@ -22,13 +21,14 @@ Place = tuple[str, str]
 
 @dataclass(slots=True)
 class _Cached:
-    """Relation that is cached.
+    """Cached relation.
 
     Attributes:
-        level: where Spark keeps its rows; None for Spark's default.
-        key: equal for two snapshots only if they have the same rows; None before the first one.
-        frame: of the snapshot that was read last.
-        expires: seconds since 1970 after which the frame refuses to be computed again.
+        level: storage level of its rows; None for Spark's default.
+        key: key of the snapshot, which is equal only for snapshots with the same rows; None before
+            the first snapshot.
+        frame: DataFrame of the snapshot that was read last.
+        expires: time in seconds since 1970 after which the frame is no longer used.
     """
 
     level: StorageLevel | None
@@ -41,7 +41,7 @@ class CachedRelations:
     """Cached relations of a session.
 
     Args:
-        max_age: seconds for which a plan may be computed again.
+        max_age: seconds during which Spark can compute a plan again.
     """
 
     def __init__(self, max_age: float) -> None:
@@ -53,18 +53,18 @@ class CachedRelations:
         return place in self._cached
 
     def add(self, place: Place, level: StorageLevel | None) -> None:
-        """Cache a table or view from its next reading on; one that is cached already stays."""
+        """Cache a table or view from its next read on, unless it is already cached."""
         self._cached.setdefault(place, _Cached(level))
 
     def remove(self, place: Place) -> bool:
-        """Give up the rows of a table or view; return whether it was cached."""
+        """Remove a table or view from the cache; return whether it was cached."""
         cached = self._cached.pop(place, None)
         if cached is not None and cached.frame is not None:
             cached.frame.unpersist()
         return cached is not None
 
     def clear(self) -> None:
-        """Give up the rows of all tables and views."""
+        """Remove all tables and views from the cache."""
         for place in tuple(self._cached):
             self.remove(place)
 
@@ -74,9 +74,9 @@ class CachedRelations:
         """Return the plan of a cached relation.
 
         Args:
-            place: of the relation.
-            key: of its snapshot.
-            build: plans it for this snapshot.
+            place: name of the relation.
+            key: key of its snapshot.
+            build: builds the DataFrame for this snapshot.
         """
         cached = self._cached[place]
         if cached.frame is None or cached.key != key or time.time() > cached.expires:

@@ -1,5 +1,6 @@
-"""Heartbeats of open transactions, sent by one thread for each session; what could not be aborted
-is aborted by it too.
+"""Heartbeats of open transactions, which one thread per session sends.
+
+The thread also retries aborts that have failed.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ logger = logging.getLogger(__name__)
 class Heartbeater:
     """Thread that sends heartbeats for a changing set of transactions, twice per time-out.
 
-    It starts with the first transaction and is a daemon: it never keeps a process alive.
+    It starts with the first transaction. It is a daemon, so it never keeps a process alive.
 
     Args:
-        metastore: where the transactions are open.
+        metastore: metastore of the transactions.
         interval: seconds between heartbeats; by default half of the metastore's time-out.
 
     Attributes:
-        look: called in the thread now and then, also between heartbeats.
+        look: function that the thread calls regularly, also between heartbeats.
     """
 
     def __init__(self, metastore: Metastore, *, interval: float | None = None) -> None:
@@ -47,8 +48,8 @@ class Heartbeater:
 
         Args:
             txn_id: the transaction.
-            owner: the only one that can end the transaction. After the owner itself has ended, no
-                more heartbeats are sent.
+            owner: the only owner that can end the transaction. When the owner is no longer alive,
+                the heartbeats stop.
         """
         with self._lock:
             self._alive.add(txn_id)
@@ -58,12 +59,12 @@ class Heartbeater:
             if self._thread is None:
                 self._stopped.clear()
                 thread = threading.Thread(target=self._run, name="acidsql-heartbeat", daemon=True)
-                # Started first: an interrupt in between must leave no thread that never runs.
+                # Start it first: an interrupt in between must not store a thread that never runs.
                 thread.start()
                 self._thread = thread
 
     def remove(self, txn_id: int) -> None:
-        """Stop to send heartbeats for a transaction that has ended; unknown ids are ignored."""
+        """Stop the heartbeats of a transaction that has ended; ignore unknown ids."""
         with self._lock:
             self._alive.discard(txn_id)
             self._owners.pop(txn_id, None)
@@ -71,20 +72,20 @@ class Heartbeater:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is a transaction that heartbeats are sent for."""
+        """Whether the thread sends heartbeats for a transaction."""
         with self._lock:
             return bool(self._alive)
 
     def abort_later(self, txn_id: int) -> None:
-        """Abort a transaction as soon as that is possible, which has failed, as with a full disk.
+        """Retry an abort that has failed, for example because of a full disk, until it succeeds.
 
-        Its locks would stay until the time-out.
+        Otherwise the locks of the transaction would stay until the time-out.
         """
         with self._lock:
             self._unaborted.add(txn_id)
 
     def abort_failed(self) -> None:
-        """Try again to abort what could not be aborted."""
+        """Retry the aborts that have failed."""
         with self._lock:
             txn_ids = sorted(self._unaborted)
         for txn_id in txn_ids:
@@ -101,7 +102,7 @@ class Heartbeater:
                 self._unaborted.discard(txn_id)
 
     def lost(self) -> frozenset[int]:
-        """Return the transactions that were aborted while heartbeats were sent for them."""
+        """Return the transactions that were aborted in spite of their heartbeats."""
         with self._lock:
             return frozenset(self._lost)
 
@@ -114,9 +115,7 @@ class Heartbeater:
             thread.join()
 
     def beat(self) -> bool:
-        """Send one heartbeat for every transaction; return False if it failed and must be sent
-        again.
-        """
+        """Send one heartbeat for every transaction; return False if this failed."""
         with self._lock:
             ended_threads = {t for t, owner in self._owners.items() if not owner.is_alive()}
             txn_ids = sorted(self._alive - ended_threads)
@@ -124,12 +123,12 @@ class Heartbeater:
             return True
         try:
             ended = self._metastore.heartbeat(txn_ids)
-        # The edge of a thread: an error that ended it would let every transaction time out.
+        # Catch every error: if the thread ended, all transactions would time out.
         except Exception:
             logger.exception("transactions %s: heartbeat failed, will be sent again", txn_ids)
             return False
         with self._lock:
-            # Transactions that were removed meanwhile have ended as they should.
+            # Transactions that were removed in the meantime have ended normally.
             lost = self._alive.intersection(ended)
             self._alive -= lost
             self._lost |= lost

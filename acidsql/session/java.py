@@ -1,4 +1,4 @@
-"""Start of Spark where Java is missing, or too old."""
+"""Error message for a start of Spark without Java, or with a Java that is too old."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = 30
 
 @contextmanager
 def java_needed(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """Say what is missing where Spark, started in the block, finds no Java that it runs on.
+    """Raise a clear error if Spark, started in the block, finds no Java or one that is too old.
 
     Raises:
         AcidAnalysisError: JAVA_NEEDED.
@@ -32,16 +32,18 @@ def java_needed(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
         version = java_version(environ) if is_gateway else _OLDEST
         if version is not None and version >= _OLDEST:
             raise
-        found = "none was found" if version is None else f"the one that was found is Java {version}"
+        actual = (
+            "none was found" if version is None else f"the one that was found is Java {version}"
+        )
         raise AcidAnalysisError(
             "JAVA_NEEDED",
-            f"Spark needs Java {_OLDEST} or newer, and {found}: install one, or set JAVA_HOME to "
+            f"Spark needs Java {_OLDEST} or newer, and {actual}: install one, or set JAVA_HOME to "
             "its directory",
         ) from error
 
 
 def java_version(environ: Mapping[str, str]) -> int | None:
-    """Return the version of the Java that Spark would run on, None if it finds none."""
+    """Return the version of the Java that Spark would use; None if it finds no Java."""
     home = environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else "java"
     try:
@@ -55,5 +57,5 @@ def java_version(environ: Mapping[str, str]) -> int | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _VERSION.search(answer.stderr + answer.stdout)
-    return None if found is None else int(found[1])
+    match = _VERSION.search(answer.stderr + answer.stdout)
+    return None if match is None else int(match[1])

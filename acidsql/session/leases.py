@@ -1,9 +1,9 @@
 """Leases of DataFrames on the directories that they read.
 
-A lease is a read transaction, which keeps the cleaner from removing what its snapshot sees. It ends
-when the JVM has collected every file index of the statement, since no DataFrame, view or cache can
-reach the files then; or when the session releases it; or at its maximum age, after which reading
-raises SNAPSHOT_EXPIRED.
+A lease is a read transaction. It prevents the cleaner from removing the files of its snapshot. A
+lease ends when the JVM has collected every file index of the statement, because no DataFrame, view
+or cache can then reach the files. It also ends when the session releases it, or at its maximum age.
+Reading after the maximum age raises SNAPSHOT_EXPIRED.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Lease:
 
     Attributes:
         txn_id: its transaction id.
-        opened: seconds since 1970.
-        indexes: weak references to the file indexes that read under it.
-        in_statement: whether the statement is still being planned, so that indexes may follow.
+        opened: time of its start, in seconds since 1970.
+        indexes: weak references to the file indexes that depend on it.
+        in_statement: whether the statement is still being planned, so that more indexes may follow.
     """
 
     txn_id: int
@@ -71,8 +71,8 @@ class Leases:
         self._leases: dict[int, Lease] = {}
         self._local = threading.local()
         self._watch = bridge.Watch(spark)
-        # When the last collection for cleaners ended, how long it took, and how many in a row have
-        # ended no lease.
+        # Time and duration of the last collection for cleaners, and the number of consecutive
+        # collections that have ended no lease.
         self._collected = self._collection_seconds = 0.0
         self._fruitless = 0
         self.max_age = max_age
@@ -83,11 +83,11 @@ class Leases:
     def begin(self, txn_id: int, *, of_statement: bool = True) -> Lease:
         """Begin the lease of a statement under its read transaction.
 
-        Scans that this thread builds belong to it until ``end_statement``.
+        Scans that this thread builds belong to the lease until ``end_statement``.
 
         Args:
             txn_id: the read transaction.
-            of_statement: False for a lease of several statements. Each of them has to be built in
+            of_statement: False for a lease of several statements. Each statement must be built in
                 a block of ``resumed``.
         """
         lease = Lease(txn_id=txn_id, opened=self._clock())
@@ -100,8 +100,9 @@ class Leases:
 
     @contextmanager
     def resumed(self, lease: Lease) -> Iterator[None]:
-        """Let the scans that this thread builds in the block belong to a lease of several
-        statements, and count its age from now on.
+        """Assign the scans that this thread builds in the block to a lease of several statements.
+
+        The age of the lease counts from now on.
         """
         lease.opened = self._clock()
         self._local.current = lease
@@ -111,11 +112,11 @@ class Leases:
             self._local.current = None
 
     def end_statement(self, lease: Lease, *, kept: bool = True) -> None:
-        """Mark the statement's plan as complete: later scans of this thread do not belong to its
-        lease.
+        """Mark the statement's plan as complete: later scans do not belong to its lease.
 
         Args:
-            kept: False if the plan is not kept; its lease ends now.
+            lease: the lease.
+            kept: False if the plan is not kept; the lease then ends now.
         """
         self._local.current = None
         lease.in_statement = False
@@ -123,7 +124,7 @@ class Leases:
             self._end(lease)
 
     def watch(self, index: bridge.JavaObject) -> None:
-        """Make the current lease last for as long as this file index can be reached."""
+        """Keep the current lease as long as this file index is reachable."""
         lease: Lease | None = getattr(self._local, "current", None)
         if lease is not None:
             lease.indexes.append(self._watch.reference(index))
@@ -131,18 +132,18 @@ class Leases:
     def expiry(self, lease: Lease) -> int:
         """Return the microseconds since 1970 after which plans under a lease refuse to run.
 
-        They are a thousandth of the greatest age early at most, so that statements that follow each
-        other have the same condition, which is analysed once.
+        The result is rounded down by at most a thousandth of the maximum age. So consecutive
+        statements have the same condition, which is analysed only once.
         """
         step = max(1, int(self.max_age * _MICROSECONDS) // 1000)
         end = int((lease.opened + self.max_age) * _MICROSECONDS)
         return end - end % step
 
     def prune(self, *, collect: bool = False) -> None:
-        """End the leases under which no plan can read any more, and those that are too old.
+        """End the leases without a reachable plan, and the leases that are too old.
 
         Args:
-            collect: whether to have the JVM collect unreachable plans first.
+            collect: whether the JVM first collects unreachable plans.
         """
         if collect:
             self._collect(limits().collection_pauses)
@@ -152,7 +153,7 @@ class Leases:
         now = self._clock()
         with self._lock:
             candidates = [lease for lease in self._leases.values() if not lease.in_statement]
-        # It takes a call into the JVM for each index, so only if one was collected.
+        # Each index takes a call into the JVM, so check them only if one was collected.
         look = look or self._watch.found_unreachable()
         for lease in candidates:
             is_over = now - lease.opened > self.max_age or not lease.indexes
@@ -160,10 +161,10 @@ class Leases:
                 self._end(lease)
 
     def prune_for_cleaners(self) -> None:
-        """End the leases under which no plan can read any more; have the JVM collect plans first if
-        a lease is old and a cleaner waits.
+        """End the leases without a reachable plan, for cleaners that wait.
 
-        A process that only reads makes so little garbage that its JVM may not collect for hours.
+        If a lease is old and a cleaner waits, the JVM first collects unreachable plans. A process
+        that only reads creates so little garbage that its JVM may not collect for hours.
         """
         with self._lock:
             oldest = next(iter(self._leases.values()), None)
@@ -190,9 +191,9 @@ class Leases:
         return now - self._collected >= interval
 
     def _collect(self, pauses: Sequence[float]) -> None:
-        """Collect unreachable plans; again after each further pause if a lease is still in use.
+        """Collect unreachable plans; repeat after each pause while a lease is still in use.
 
-        Spark's threads hold a plan for a moment after its result came back.
+        Spark's threads hold a plan for a moment after they have returned its result.
         """
         for pause in pauses:
             with self._lock:
@@ -203,7 +204,7 @@ class Leases:
             bridge.collect_garbage(self._spark)
 
     def release(self) -> None:
-        """End the leases of DataFrames that were returned; their files may then be removed."""
+        """End the leases of returned DataFrames, so that their files can be removed."""
         with self._lock:
             leases = [lease for lease in self._leases.values() if not lease.in_statement]
         for lease in leases:
@@ -224,32 +225,33 @@ class Leases:
         try:
             self._metastore.commit_txn(lease.txn_id)
         except TransactionStateError as error:
-            # It timed out, while the process was suspended or the metastore could not be reached.
+            # It timed out while the process was suspended or the metastore was unreachable.
             logger.warning("read txn %s: ended before its lease: %s", lease.txn_id, error)
         except MetastoreError as error:
-            # It will time out. No reader uses it, and it has written nothing.
+            # It will time out. No reader uses it, and it has not written anything.
             logger.warning("read txn %s: not ended, the metastore is away: %s", lease.txn_id, error)
 
 
 def collection_interval(taken: float, fruitless: int) -> float:
-    """Return the least seconds between two collections for cleaners.
+    """Return the minimum seconds between two collections for cleaners.
 
     Args:
-        taken: seconds that the last one took.
-        fruitless: number of collections in a row that have ended no lease: DataFrames are held, and
-            the cleaner waits for them in any case.
+        taken: duration of the last collection in seconds.
+        fruitless: number of consecutive collections that have ended no lease. In this case the
+            program holds the DataFrames, and the cleaner must wait for them anyway.
     """
     least = math.ldexp(limits().lease_collection_seconds, min(fruitless, _MOST_DOUBLINGS))
     return max(least, taken / limits().collection_part)
 
 
 def not_expired(expires: int) -> str:
-    """Build the condition that a plan has not expired, as SQL; it is folded when a run is planned.
+    """Build the SQL condition that a plan has not expired, which Spark folds when it plans a run.
 
-    In time it folds to true. Too late, folding fails with SNAPSHOT_EXPIRED, before files are opened
-    that may be gone; ``raise_error`` would be left to the tasks. An impossible conversion is the
-    one foldable expression whose error shows a given text in all releases and settings of Spark.
-    The time is a cast of ``'now'``, since ``CurrentValues`` replaces all functions that return it.
+    Before the expiry it folds to true. After the expiry, folding fails with SNAPSHOT_EXPIRED before
+    the run opens files that may no longer exist. Spark would not fold ``raise_error``, but leave it
+    to the tasks. An impossible conversion is the only foldable expression with an error that
+    contains a given text in all releases and settings of Spark. The time is a cast of ``'now'``,
+    because ``CurrentValues`` replaces all functions that return the current time.
     """
     message = (
         "[SNAPSHOT_EXPIRED] the snapshot of this DataFrame is older than "

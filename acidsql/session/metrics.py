@@ -1,7 +1,7 @@
 """Metrics of statements: rows, files, bytes, directories and times.
 
-A statement is recorded in the thread that runs it. The record is made of what the statement knows
-anyway: it costs no job and no call of the metastore.
+The thread that runs a statement records it. The record only contains values that the statement has
+anyway, so it costs no job and no metastore call.
 """
 
 from __future__ import annotations
@@ -42,37 +42,37 @@ class Phase(StrEnum):
 class StatementMetrics:
     """Metrics of one statement.
 
-    Those of a query end when its DataFrame is made: Spark's own metrics cover what the DataFrame
-    does later.
+    The metrics of a query end when its DataFrame is built. Spark's own metrics cover the later runs
+    of the DataFrame.
 
     Attributes:
-        operation: the statement's first words, as ``UPDATE``; ``QUERY`` for a query.
-        tables: full names of the ACID tables that it wrote, or if there are none, that it reads.
-        txn_id: its transaction id; None if it needed none.
+        operation: the statement's first words, such as ``UPDATE``; ``QUERY`` for a query.
+        tables: full names of the ACID tables that it wrote; if it wrote none, of the tables that it
+            reads.
+        txn_id: its transaction id; None if it needed no transaction.
         write_ids: its write id in each table that it wrote, by full name.
         rows_inserted: number of rows that it inserted.
         rows_updated: number of rows that it updated.
         rows_deleted: number of rows that it deleted.
         directories_read: number of base, delta and delete delta directories that its plan reads.
         files_read: number of files with rows that its plan reads.
-        bytes_read: their size; Spark reads less of them if columns or rows are left out.
+        bytes_read: size of these files; Spark reads less if it prunes columns or rows.
         directories_written: number of directories that it wrote.
-        files_written: number of files in them.
-        bytes_written: their size.
-        seconds: time of each phase that it had, by its name: ``parse``, ``begin`` (transaction and
-            write id), ``lock_wait``, ``snapshot`` (listing of directories), ``plan``, ``execute``
-            (Spark's job), ``publish`` (finishing and moving of files), ``commit``.
-        total_seconds: time of the whole statement.
-        retries: number of times that it was run again by itself, because it had lost a conflict
-            with another transaction. The other metrics are those of its last run; the times, of
-            all.
-        error: condition of the error, or name of the exception, with which it failed; None if it
-            succeeded.
+        files_written: number of files in these directories.
+        bytes_written: size of these files.
+        seconds: seconds of each phase, by name: ``parse``, ``begin`` (transaction and write id),
+            ``lock_wait``, ``snapshot`` (listing of directories), ``plan``, ``execute`` (Spark's
+            job), ``publish`` (finishing and moving of files), ``commit``.
+        total_seconds: seconds of the whole statement.
+        retries: number of automatic retries after conflicts with other transactions. The times
+            cover all runs; the other metrics only cover the last run.
+        error: condition of the error, or name of the exception, that ended the statement; None if
+            it succeeded.
 
-    >>> found = acidsql.metrics(acidsql.sql(spark, "UPDATE pet SET name = 'Max' WHERE id = 1"))
-    >>> found.operation, found.rows_updated, found.directories_written
+    >>> metrics = acidsql.metrics(acidsql.sql(spark, "UPDATE pet SET name = 'Max' WHERE id = 1"))
+    >>> metrics.operation, metrics.rows_updated, metrics.directories_written
     ('UPDATE', 1, 2)
-    >>> list(found.seconds)
+    >>> list(metrics.seconds)
     ['parse', 'begin', 'lock_wait', 'snapshot', 'plan', 'execute', 'publish', 'commit']
     """
 
@@ -117,28 +117,28 @@ class Reading(Protocol):
 
     @property
     def directories(self) -> int:
-        """Number of the directories that are read."""
+        """Number of directories that the statement reads."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Recording:
-    """Record of a statement that is running.
+    """Record of a running statement.
 
     Attributes:
         operation: see ``StatementMetrics``.
         txn_id: see ``StatementMetrics``.
         write_ids: see ``StatementMetrics``.
         tables: full names of tables that it changes without a write id.
-        known_as: full names that new tables are going to have, by those that they have until then.
-        rows: numbers of inserted, updated and deleted rows, by these words.
-        readings: what it reads; the lists may still grow.
+        known_as: final full names of new tables, by their temporary full names.
+        rows: numbers of rows by ``inserted``, ``updated`` and ``deleted``.
+        readings: tables that it reads; the lists may still grow.
         directories_written: see ``StatementMetrics``.
         files_written: see ``StatementMetrics``.
         bytes_written: see ``StatementMetrics``.
         retries: see ``StatementMetrics``.
         result: DataFrame that it returns.
-        frames: names of the DataFrames in its text, by the names that Spark gives to their views.
-        origin: what it is part of, such as a batch of a stream; empty if it is by itself.
+        frames: names of the DataFrames in its text, by the names of their views in Spark.
+        origin: larger unit that it belongs to, such as a batch of a stream; empty without one.
     """
 
     operation: str = ""
@@ -161,7 +161,7 @@ class Recording:
     _since: float = 0.0
 
     def enter(self, phase: Phase) -> None:
-        """Begin a phase; the time of the one around it stands still."""
+        """Begin a phase; the clock of the enclosing phase stops."""
         self._count()
         self._phases.append(phase)
 
@@ -178,7 +178,7 @@ class Recording:
         self._since = now
 
     def begin_again(self) -> None:
-        """Forget what the statement did, because it was rolled back and is run again."""
+        """Reset the record, because the statement was rolled back and runs again."""
         self.retries += 1
         self.txn_id = None
         self.write_ids.clear()
@@ -192,28 +192,30 @@ class Recording:
         """Note the write id of the statement in a table.
 
         Args:
-            operation: of a statement that is not one of SQL.
+            operation: name of the operation, for a statement that is not SQL.
+            table: full name of the table.
+            write_id: write id of the statement in the table.
         """
         self.operation = self.operation or operation
         self.write_ids[self.name_of(table)] = write_id
 
     def name_of(self, table: str) -> str:
-        """Return the name under which users know a table, given its full name."""
+        """Return the name of a table that users know, given its full name."""
         return self.known_as.get(table, table)
 
     def note_written(self, directories: int, counts: WriteCounts) -> None:
-        """Note what the statement wrote to a table.
+        """Note the files that the statement wrote to a table.
 
         Args:
             directories: number of directories.
-            counts: of the files in them.
+            counts: counts of the files in these directories.
         """
         self.directories_written += directories
         self.files_written += counts.files or 0
         self.bytes_written += counts.size or 0
 
     def written_text(self, text: str) -> str:
-        """Return the text of the statement as its user has written it, behind its origin.
+        """Return the text of the statement as the user wrote it, after its origin.
 
         >>> recording = Recording(frames={"_pyspark_1f": "rows"}, origin="batch 3 of stream pets")
         >>> recording.written_text("INSERT INTO pet SELECT * FROM _pyspark_1f")
@@ -224,12 +226,12 @@ class Recording:
         return f"/* {self.origin} */ {text}" if self.origin else text
 
     def metrics(self, error: BaseException | None) -> StatementMetrics:
-        """Return the metrics as they are now.
+        """Return the current metrics.
 
         Args:
-            error: with which the statement failed.
+            error: error of the statement, None if it succeeded.
         """
-        read = [reading for own in self.readings for reading in own]
+        read = [reading for group in self.readings for reading in group]
         written = self.tables or tuple(self.write_ids)
         tables = written or dict.fromkeys(reading.table_name for reading in read)
         return StatementMetrics(
@@ -252,7 +254,7 @@ class Recording:
 
     @property
     def concerns_acid_tables(self) -> bool:
-        """Whether the statement was one over ACID tables."""
+        """Whether the statement used ACID tables."""
         return self.txn_id is not None or any(self.readings)
 
 
@@ -266,9 +268,7 @@ _of_frames: WeakKeyDictionary[DataFrame, StatementMetrics] = WeakKeyDictionary()
 
 
 def current() -> Recording:
-    """Return the record of the statement that this thread runs. If there is none, return a record
-    that is never read.
-    """
+    """Return the record of this thread's statement, or without one a record that is discarded."""
     return _current.get() or Recording()
 
 
@@ -279,7 +279,7 @@ def metrics_of(frame: DataFrame) -> StatementMetrics | None:
 
 @contextmanager
 def recorded() -> Iterator[Recording]:
-    """Record the statement of a block; within another such block it is that one's."""
+    """Record the statement of a block; a nested block uses the record of the outer block."""
     outer = _current.get()
     if outer is not None:
         yield outer
@@ -300,37 +300,37 @@ def recorded() -> Iterator[Recording]:
 def _finish(recording: Recording, error: BaseException | None) -> None:
     if not recording.concerns_acid_tables:
         return
-    found = recording.metrics(error)
+    metrics = recording.metrics(error)
     if recording.result is not None:
-        _of_frames[recording.result] = found
+        _of_frames[recording.result] = metrics
     if logger.isEnabledFor(logging.INFO):
-        logger.info(_sentence(found), extra=found.as_dict())
+        logger.info(_sentence(metrics), extra=metrics.as_dict())
 
 
-def _sentence(found: StatementMetrics) -> str:
+def _sentence(metrics: StatementMetrics) -> str:
     """Return metrics as one line."""
     rows = "".join(
         f"{number} rows {word}, "
         for word, number in (
-            ("inserted", found.rows_inserted),
-            ("updated", found.rows_updated),
-            ("deleted", found.rows_deleted),
+            ("inserted", metrics.rows_inserted),
+            ("updated", metrics.rows_updated),
+            ("deleted", metrics.rows_deleted),
         )
         if number
     )
-    end = f", failed: {found.error}" if found.error else ""
-    txn = f", txn {found.txn_id}" if found.txn_id is not None else ""
-    again = f", retries: {found.retries}" if found.retries else ""
+    end = f", failed: {metrics.error}" if metrics.error else ""
+    txn = f", txn {metrics.txn_id}" if metrics.txn_id is not None else ""
+    again = f", retries: {metrics.retries}" if metrics.retries else ""
     return (
-        f"{found.operation} {', '.join(found.tables)}: {rows}{found.bytes_read} bytes in "
-        f"{found.files_read} files read, {found.bytes_written} written, "
-        f"{found.total_seconds:.3f} s{txn}{again}{end}"
+        f"{metrics.operation} {', '.join(metrics.tables)}: {rows}{metrics.bytes_read} bytes in "
+        f"{metrics.files_read} files read, {metrics.bytes_written} written, "
+        f"{metrics.total_seconds:.3f} s{txn}{again}{end}"
     )
 
 
 @contextmanager
 def phase(name: Phase) -> Iterator[None]:
-    """Count the time of the block for a phase of the statement that this thread runs."""
+    """Add the time of the block to a phase of the statement that this thread runs."""
     recording = _current.get()
     if recording is None:
         yield

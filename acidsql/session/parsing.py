@@ -1,4 +1,4 @@
-"""Parsing of a text by the settings of a session."""
+"""Parsing of a text with the settings of a session."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ _MAY_CREATE_TABLE = re.compile(r"\b(CREATE|REPLACE)\b.*\bTABLE\b", re.IGNORECASE
 
 
 def parse_in_session(spark: SparkSession, text: str) -> Statement | None:
-    """Parse one statement, see ``acidsql.syntax.parse``; ``spark.acidsql.defaultTable`` decides
-    about a ``CREATE TABLE`` that names no format.
+    """Parse one statement with ``acidsql.syntax.parse``.
+
+    ``spark.acidsql.defaultTable`` decides whether a ``CREATE TABLE`` without a format creates an
+    ACID table.
 
     Raises:
-        AcidParseError: see there.
+        AcidParseError: see ``acidsql.syntax.parse``.
         AcidAnalysisError: INVALID_CONF_VALUE.
     """
     statement = parse(text)

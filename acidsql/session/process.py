@@ -1,7 +1,7 @@
-"""Spark sessions that acidsql can use: classic ones, of the process that started Spark.
+"""Checks for Spark sessions: acidsql needs a classic session that this process has started.
 
-Processes that were forked inherit the connection to the JVM. If both used it, each would read
-answers of the other's.
+A forked process inherits the connection to the JVM. If both processes used this connection, each
+would read answers for the other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from acidsql.errors import AcidAnalysisError, page
 from acidsql.syntax.places import shortened
 
-# Contexts of the processes that this one was forked from.
+# Contexts of the parent processes that forked this process.
 _inherited: list[SparkContext] = []
 
 
@@ -28,7 +28,7 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def check_session(spark: object) -> None:
-    """Check that a session is a classic one of Spark.
+    """Check that a session is a classic Spark session.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_SESSION.

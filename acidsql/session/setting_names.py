@@ -1,4 +1,4 @@
-"""Names of acidsql's settings, and a warning of those that are none."""
+"""Names of acidsql's settings, and a warning about unknown names."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ SETTINGS = (
 )
 """All settings."""
 
-# What this process has warned of.
+# Unknown settings that this process has warned about.
 _said: set[str] = set()
 
 
 def warn_of_unknown(spark: SparkSession) -> None:
-    """Warn of each setting of a session that acidsql does not have, once."""
+    """Warn once about each setting of a session that acidsql does not have."""
     for name, warning in unknown_settings(bridge.setting_names(spark, _PREFIX)):
         if name not in _said:
             _said.add(name)
@@ -49,10 +49,10 @@ def warn_of_unknown(spark: SparkSession) -> None:
 
 
 def unknown_settings(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield those of ``names`` that are no settings, with what is to be said of them.
+    """Yield the unknown settings in ``names``, each with a warning.
 
-    >>> [(name, said)] = unknown_settings(["spark.acidsql.retrys", "spark.acidsql.retries"])
-    >>> said
+    >>> [(name, warning)] = unknown_settings(["spark.acidsql.retrys", "spark.acidsql.retries"])
+    >>> warning
     'there is no setting spark.acidsql.retrys: is it spark.acidsql.retries?'
     """
     for name in names:

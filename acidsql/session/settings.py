@@ -1,4 +1,4 @@
-"""Settings of acidsql, read once from the Spark session's configuration."""
+"""Settings of acidsql, which are read from the Spark session's configuration."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from acidsql.metastore.tokens import DelegationToken, TokenFile, newest_token
 from acidsql.schema.acid_file import CODECS
 from acidsql.session.setting_names import warn_of_unknown
 
-# Spark's name of a codec that is ORC's "none".
+# Spark's name for the ORC codec "none".
 _UNCOMPRESSED = {"uncompressed": "none"}
-# Amazon, Google, Alibaba, Tencent, Huawei, Azure's blob endpoint.
+# Stores of Amazon, Google, Alibaba, Tencent and Huawei, and Azure's blob endpoint.
 _OBJECT_STORES = "s3a,s3,s3n,gs,oss,cosn,obs,wasb,wasbs"
 _SIZE = re.compile(r"(\d+)\s*([bkmgt]?)b?")
 # Settings of Spark and Hive with the address of the Hive Metastore.
 _HIVE_URIS = ("hive.metastore.uris", "metastore.thrift.uris")
-# Of Hive's client: whether the server speaks TLS, and the file of Java with the certificates.
+# Settings of Hive's client: whether the server uses TLS, and Java's file with the certificates.
 _HIVE_TLS = ("metastore.use.SSL", "hive.metastore.use.SSL")
 _TRUST_STORES = ("hive.metastore.truststore", "metastore.truststore")
-# Of Hive's client: the service of the delegation token that is meant.
+# Settings of Hive's client: the service of the delegation token to use.
 _TOKEN_SERVICES = ("hive.metastore.token.signature", "metastore.token.signature")
 
 
 class AutoCompaction(StrEnum):
-    """Maintenance that a session does after its writes, by itself.
+    """Automatic maintenance of a session after its writes.
 
-    ON: request the compactions that are needed, do them, and clean. INITIATE_ONLY: request them for
-    a worker, such as ``acidsql maintain``.
+    ON: request and run the necessary compactions, and clean. INITIATE_ONLY: request them for a
+    worker, such as ``acidsql maintain``.
     """
 
     ON = "on"
@@ -53,27 +53,27 @@ class Settings:
     """Settings of a session.
 
     Attributes:
-        metastore: ``spark.acidsql.metastore``: ``thrift://host:port`` of a Hive Metastore, several
-            separated by commas; or the path of the embedded metastore's SQLite file, on a local
-            disk.
-        metastore_timeout: ``spark.acidsql.metastore.timeout``: seconds to wait for an answer of a
+        metastore: ``spark.acidsql.metastore``: ``thrift://host:port`` of a Hive Metastore, or
+            several separated by commas; or the path of the embedded metastore's SQLite file, on a
+            local disk.
+        metastore_timeout: ``spark.acidsql.metastore.timeout``: seconds to wait for an answer from a
             Hive Metastore.
-        kerberos: of a Hive Metastore that requires it, else None.
-        tls: of a Hive Metastore that speaks TLS, else None.
+        kerberos: Kerberos settings for a Hive Metastore that requires it, otherwise None.
+        tls: TLS settings for a Hive Metastore that uses it, otherwise None.
         lock_timeout: ``spark.acidsql.lock.timeout``: seconds to wait for locks.
         txn_timeout: ``spark.acidsql.txn.timeout``: seconds without a heartbeat until a transaction
             of the embedded metastore is aborted; a Hive Metastore has its own.
-        snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds that a returned DataFrame may
-            be read.
-        history_entries: ``spark.acidsql.history.maxEntries``: number of a table's newest write ids
-            whose history the embedded metastore keeps.
-        synchronous: ``spark.acidsql.synchronous``: whether a commit waits until all that it needs
-            is on the local disk.
-        object_stores: ``spark.acidsql.objectStore.schemes``: schemes of stores whose renames are
-            copies.
+        snapshot_max_age: ``spark.acidsql.snapshot.maxAge``: seconds during which a returned
+            DataFrame can be read.
+        history_entries: ``spark.acidsql.history.maxEntries``: number of the newest write ids per
+            table that the embedded metastore keeps history for.
+        synchronous: ``spark.acidsql.synchronous``: whether a commit waits until all its data is on
+            the local disk.
+        object_stores: ``spark.acidsql.objectStore.schemes``: schemes of stores where a rename is a
+            copy.
         auto_compaction: ``spark.acidsql.compaction.auto``.
-        compaction_bytes: ``spark.acidsql.compaction.maxBytes``: all sessions together compact no
-            more than this at a time by themselves.
+        compaction_bytes: ``spark.acidsql.compaction.maxBytes``: maximum bytes that the automatic
+            compactions of all sessions process at the same time.
     """
 
     metastore: str
@@ -120,24 +120,25 @@ def read_settings(spark: SparkSession) -> Settings:
 
 
 def hive_settings(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
-    """Return settings of Hive from the session's or Hadoop's configuration, where they are set."""
-    found = {name: _configured(spark, name) for name in names}
-    return {name: value for name, value in found.items() if value}
+    """Return the settings of Hive that the session's or Hadoop's configuration contains."""
+    configured = {name: _configured(spark, name) for name in names}
+    return {name: value for name, value in configured.items() if value}
 
 
 def name_key(spark: SparkSession) -> Callable[[str], str]:
-    """Return the function by which a statement compares names of columns: those with the same
-    result are the same (``spark.sql.caseSensitive``, the resolver of SQLConf).
+    """Return the function that maps equal column names of a statement to the same key.
+
+    ``spark.sql.caseSensitive`` decides which names are equal, as in the resolver of SQLConf.
     """
     is_sensitive = str(spark.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
     return str if is_sensitive else folded
 
 
 def orc_codec(spark: SparkSession) -> str | None:
-    """Return the codec that a session chooses for new tables, in lower case; None if it has none.
+    """Return the codec that a session sets for new tables, in lower case; None if it sets none.
 
-    It is read by each statement that makes a table: ``spark.acidsql.orc.compress``, else Spark's
-    own ``spark.sql.orc.compression.codec`` where the session sets it.
+    Each statement that creates a table reads ``spark.acidsql.orc.compress``. If it is not set, the
+    statement reads Spark's ``spark.sql.orc.compression.codec``.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -157,8 +158,9 @@ def orc_codec(spark: SparkSession) -> str | None:
 
 
 def takes_instants(spark: SparkSession) -> bool:
-    """Return whether the TIMESTAMPs of new columns are instants in files, which is what
-    ``spark.acidsql.timestampType`` says. It is read by each statement that makes columns.
+    """Return whether files store new TIMESTAMP columns as instants.
+
+    Each statement that creates columns reads ``spark.acidsql.timestampType``.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -166,10 +168,10 @@ def takes_instants(spark: SparkSession) -> bool:
     names = {HIVE_INSTANT: True, INSTANT: True, TIMESTAMP: False}
     key = "spark.acidsql.timestampType"
     value = str(spark.conf.get(key, TIMESTAMP))
-    found = names.get(" ".join(value.lower().split()))
-    if found is None:
+    is_instant = names.get(" ".join(value.lower().split()))
+    if is_instant is None:
         raise invalid_setting(key, value, "use TIMESTAMP or TIMESTAMP WITH LOCAL TIME ZONE")
-    return found
+    return is_instant
 
 
 def _seconds(spark: SparkSession, key: str, default: float) -> float:
@@ -181,7 +183,7 @@ def _seconds(spark: SparkSession, key: str, default: float) -> float:
 
 
 def _choice(spark: SparkSession, key: str, choices: Sequence[str], default: str = "") -> str:
-    """Return a setting that is one of some words; by default the first one."""
+    """Return a setting that must be one of some words; the default is the first word."""
     text = str(spark.conf.get(key, default or choices[0]))
     if text.lower() not in choices:
         raise invalid_setting(key, text, f"give {', '.join(choices[:-1])} or {choices[-1]}")
@@ -200,14 +202,14 @@ def _schemes(spark: SparkSession) -> frozenset[str]:
 
 
 def _auto_compaction(spark: SparkSession, *, is_served: bool) -> AutoCompaction:
-    """Return what a session does by itself; nothing if a server has workers of its own."""
+    """Return the automatic maintenance of a session; off by default if a server has workers."""
     default = AutoCompaction.OFF if is_served else AutoCompaction.ON
     key = "spark.acidsql.compaction.auto"
     return AutoCompaction(_choice(spark, key, tuple(AutoCompaction), default.value))
 
 
 def _bytes(spark: SparkSession, key: str, default: str) -> int:
-    """Return a number of bytes, written as Spark's own settings are: ``4g``."""
+    """Return a number of bytes, in the format of Spark's own settings: ``4g``."""
     text = str(spark.conf.get(key, default))
     match = _SIZE.fullmatch(text.strip().lower())
     if match is None:
@@ -216,9 +218,9 @@ def _bytes(spark: SparkSession, key: str, default: str) -> int:
 
 
 def retries(spark: SparkSession) -> int:
-    """Return how often a statement is run again that has lost a conflict.
+    """Return how often acidsql runs a statement again that has lost a conflict.
 
-    Each statement that writes reads it: ``spark.acidsql.retries``.
+    Each statement that writes reads ``spark.acidsql.retries``.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -229,8 +231,8 @@ def retries(spark: SparkSession) -> int:
 class Isolation(StrEnum):
     """Isolation of a statement that writes.
 
-    SNAPSHOT: no other transaction has changed the rows that it changes. SERIALIZABLE: nor those
-    that it has read, at the time of its commit.
+    SNAPSHOT: at its commit, no other transaction has changed the rows that it changes.
+    SERIALIZABLE: in addition, no other transaction has changed the rows that it has read.
     """
 
     SNAPSHOT = "snapshot"
@@ -240,7 +242,7 @@ class Isolation(StrEnum):
 def isolation(spark: SparkSession) -> Isolation:
     """Return the isolation of statements that write.
 
-    Each of them reads it: ``spark.acidsql.isolation``.
+    Each statement that writes reads ``spark.acidsql.isolation``.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -251,7 +253,7 @@ def isolation(spark: SparkSession) -> Isolation:
 def records_statements(spark: SparkSession) -> bool:
     """Return whether the history of tables keeps the texts of statements.
 
-    Each statement that writes reads it: ``spark.acidsql.history.statements``.
+    Each statement that writes reads ``spark.acidsql.history.statements``.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -260,9 +262,9 @@ def records_statements(spark: SparkSession) -> bool:
 
 
 def makes_acid_tables(spark: SparkSession) -> bool:
-    """Return whether a new table of no format is an ACID table.
+    """Return whether a new table without a format is an ACID table.
 
-    Each statement and writer that makes one reads it: ``spark.acidsql.defaultTable``.
+    Each statement and writer that creates a table reads ``spark.acidsql.defaultTable``.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -318,8 +320,9 @@ def _configured(spark: SparkSession, key: str) -> str | None:
 
 
 def _kerberos(spark: SparkSession) -> Kerberos | None:
-    """Read the Kerberos principal of the metastore and where delegation tokens come from, from the
-    settings of acidsql or else from those of Hive's own client.
+    """Read the Kerberos principal of the metastore, and the source of delegation tokens.
+
+    The settings of acidsql take precedence over the settings of Hive's client.
     """
     principal = spark.conf.get("spark.acidsql.metastore.kerberos.principal", None)
     token_file = spark.conf.get("spark.acidsql.metastore.kerberos.tokenFile", None)
@@ -338,7 +341,7 @@ def _kerberos(spark: SparkSession) -> Kerberos | None:
 
 
 def _protection(spark: SparkSession) -> Protection:
-    """Return the weakest protection that Hadoop's own setting names."""
+    """Return the weakest protection that Hadoop's setting names."""
     key = "hadoop.rpc.protection"
     text = _configured(spark, key) or Protection.AUTHENTICATION.name
     try:
@@ -351,8 +354,9 @@ def _protection(spark: SparkSession) -> Protection:
 
 
 def _tls(spark: SparkSession) -> Tls | None:
-    """Read whether the metastore speaks TLS and whom to trust, from the settings of acidsql or else
-    from those of Hive's own client.
+    """Read whether the metastore uses TLS, and which certificates to trust.
+
+    The settings of acidsql take precedence over the settings of Hive's client.
     """
     default = "false"
     for name in _HIVE_TLS:
@@ -374,21 +378,21 @@ def _tls(spark: SparkSession) -> Tls | None:
 class HadoopTokens:
     """Tokens of Hadoop's user, as the source of a `acidsql.metastore.kerberos.Kerberos`.
 
-    They are looked up for each new connection: Spark puts new ones there in the course of time.
+    Each new connection looks them up again, because Spark renews them over time.
 
     Attributes:
         spark: the session.
-        service: of the token that is meant (``hive.metastore.token.signature``).
+        service: service of the token to use (``hive.metastore.token.signature``).
     """
 
     spark: SparkSession
     service: str
 
     def current(self) -> DelegationToken | None:
-        """Return the token of the metastore that ends last; None if there is none.
+        """Return the token of the metastore that expires last; None if there is none.
 
         Raises:
-            MetastoreError: METASTORE_AUTHENTICATION, the JVM does not answer any more.
+            MetastoreError: METASTORE_AUTHENTICATION, the JVM no longer responds.
         """
         tokens = [DelegationToken.parse(text) for text in bridge.hadoop_tokens(self.spark)]
         return newest_token(tokens, self.service)

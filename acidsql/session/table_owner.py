@@ -1,8 +1,8 @@
-"""File in a table's directory that says which metastore and table the directory belongs to.
+"""File in a table's directory that names the metastore and the table that own the directory.
 
-An embedded metastore's file is not found from a table's directory. So two metastores could each
-give the same write ids for it, and clean away each other's rows. A Hive Metastore is the table's
-only one.
+A table's directory does not show which embedded metastore it belongs to. Without this file, two
+metastores could issue the same write ids for a directory and remove each other's rows. A Hive
+Metastore does not need the file, because the table has no other metastore.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _PAUSES = (0.0, 0.05, 0.25, 1.0)
 
 
 class ClaimFiles(Disk, Protocol):
-    """Files that claims are read from and written to."""
+    """File system that claims are read from and written to."""
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
 
     def write(self, path: str, content: bytes) -> None:
-        """Create a file, with its parent directories; it must not exist."""
+        """Create a file and its parent directories; the file must not exist."""
 
 
 class Writer(Protocol):
@@ -56,9 +56,9 @@ class _Claim:
     """Content of the file.
 
     Attributes:
-        owner: of the directory.
-        location: of the directory when the file was written. In a copy of the directory, or after
-            it was moved, it is another one: then the claim is about another directory.
+        owner: owner of the directory.
+        location: location of the directory when the file was written. In a copied or moved
+            directory it differs from the current location, and the claim does not apply.
     """
 
     owner: TableOwner
@@ -66,7 +66,7 @@ class _Claim:
 
 
 def check_owner(session: Writer, table: Table) -> None:
-    """Check that a table's directory belongs to it, once for a place and session.
+    """Check that a table's directory belongs to it, once per directory and session.
 
     Raises:
         AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
@@ -82,24 +82,24 @@ def check_owner(session: Writer, table: Table) -> None:
 
 
 def _claim(session: Writer, table: Table, mine: _Claim) -> bool:
-    """Have the claim of a table in its directory; return False if there is no directory.
+    """Ensure that a table's directory has the claim; return False if there is no directory.
 
-    A file that cannot be read may be in the making, by another process of the same table. Only
-    after some time it is taken for that of a killed process, and replaced.
+    Another process of the same table may just be writing a file that cannot be read. If the file
+    stays unreadable, the process was killed, and the file is replaced.
 
     Raises:
         AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
     """
     for pause in _PAUSES:
         time.sleep(pause)
-        found = _read(session, table.location)
-        if found == mine:
+        claim = _read(session, table.location)
+        if claim == mine:
             return True
-        if found is not None and _is_of_another(session, found, mine):
-            raise _another(table.location, found)
+        if claim is not None and _is_of_another(session, claim, mine):
+            raise _another(table.location, claim)
         if not session.files.exists(table.location):
-            return False  # it is gone, and must not be taken for an empty one
-        if found is not None or pause == _PAUSES[-1]:
+            return False  # a missing directory must not be treated as an empty one
+        if claim is not None or pause == _PAUSES[-1]:
             session.files.delete(child(table.location, OWNER_FILE))
         try:
             _write(session, table.location, mine)
@@ -113,43 +113,44 @@ def _claim(session: Writer, table: Table, mine: _Claim) -> bool:
 
 
 class Ownership(Enum):
-    """Answer to the question whom a table's directory belongs to, by the file in it."""
+    """Owner of a table's directory, according to the file in it."""
 
-    # This table, or no table yet: then the next statement that writes claims the directory.
+    # This table, or no table yet; then the next statement that writes claims the directory.
     OWN = "own"
     OTHER = "another table or metastore"
     DAMAGED = "the file cannot be read"
 
 
 def ownership(session: Writer, table: Table) -> Ownership:
-    """Return whom a table's directory belongs to, and change nothing."""
+    """Return the owner of a table's directory, without changing anything."""
     owner = session.metastore.table_owner(table.database, table.name)
     if owner is None or not session.files.exists(child(table.location, OWNER_FILE)):
         return Ownership.OWN
-    found = _read(session, table.location)
-    if found is None:
+    claim = _read(session, table.location)
+    if claim is None:
         return Ownership.DAMAGED
     mine = _Claim(owner=owner, location=_real(session, table.location))
-    return Ownership.OTHER if _is_of_another(session, found, mine) else Ownership.OWN
+    return Ownership.OTHER if _is_of_another(session, claim, mine) else Ownership.OWN
 
 
 def check_unowned(session: Writer, location: str) -> None:
-    """Check that the directory of a new table belongs to no other one, and lies in none.
+    """Check that the directory of a new table does not belong to another table.
+
+    It must not be inside the directory of another table either.
 
     Raises:
         AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
     """
     session.owned_places.discard(location)
-    found = _claimed_above(session, location)
-    if found is not None and not session.metastore.has_dropped(found.owner):
-        raise _another(location, found)
+    claim = _claimed_above(session, location)
+    if claim is not None and not session.metastore.has_dropped(claim.owner):
+        raise _another(location, claim)
 
 
 def check_partition(session: Writer, table: Table, location: str) -> None:
-    """Check that a partition's directory does not lie in another table, once for a place and
-    session.
+    """Check that a partition's directory is not in another table, once per directory and session.
 
-    A symbolic link may lead there; an object store has none.
+    A symbolic link may lead there. Object stores have no symbolic links.
 
     Raises:
         AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
@@ -158,39 +159,39 @@ def check_partition(session: Writer, table: Table, location: str) -> None:
     in_store = session.files.object_store(location) is not None
     if location in session.owned_places or (is_below and in_store):
         return
-    found = _claimed_above(session, location)
-    if found is not None and found.location != _real(session, table.location):
-        raise _another(location, found)
+    claim = _claimed_above(session, location)
+    if claim is not None and claim.location != _real(session, table.location):
+        raise _another(location, claim)
     session.owned_places.add(location)
 
 
-def _is_of_another(session: Writer, found: _Claim, mine: _Claim) -> bool:
-    """Return whether a claim contradicts another one, and its table is not dropped."""
-    return _contradicts(found, mine) and not session.metastore.has_dropped(found.owner)
+def _is_of_another(session: Writer, claim: _Claim, mine: _Claim) -> bool:
+    """Return whether a claim contradicts ``mine``, and its table has not been dropped."""
+    return _contradicts(claim, mine) and not session.metastore.has_dropped(claim.owner)
 
 
-def _contradicts(found: _Claim, mine: _Claim) -> bool:
-    """Return whether a claim is about the same directory, and by another metastore or table.
+def _contradicts(claim: _Claim, mine: _Claim) -> bool:
+    """Return whether another metastore or table claims the same directory.
 
-    A metastore's file that was moved keeps its id. If there is another one at its old place, one of
-    them is a copy.
+    A metastore file keeps its id when it is moved. If a different file exists at its old path, one
+    of the two files is a copy.
     """
-    if found.location != mine.location:
+    if claim.location != mine.location:
         return False
-    if (found.owner.metastore_id, found.owner.table_id) != (
+    if (claim.owner.metastore_id, claim.owner.table_id) != (
         mine.owner.metastore_id,
         mine.owner.table_id,
     ):
         return True
-    return os.path.exists(found.owner.file) and not os.path.samefile(  # noqa: PTH110, PTH121
-        found.owner.file, mine.owner.file
+    return os.path.exists(claim.owner.file) and not os.path.samefile(  # noqa: PTH110, PTH121
+        claim.owner.file, mine.owner.file
     )
 
 
-def _another(location: str, found: _Claim) -> AcidAnalysisError:
+def _another(location: str, claim: _Claim) -> AcidAnalysisError:
     return AcidAnalysisError(
         "TABLE_OF_ANOTHER_METASTORE",
-        f"{location} belongs to table {found.owner.table_id} of the metastore {found.owner.file} "
+        f"{location} belongs to table {claim.owner.table_id} of the metastore {claim.owner.file} "
         f"(see {child(location, OWNER_FILE)}): use that metastore, by spark.acidsql.metastore. If "
         "it is lost or its table is gone, delete that file; everything in the directory then "
         "counts as committed",
@@ -198,27 +199,27 @@ def _another(location: str, found: _Claim) -> AcidAnalysisError:
 
 
 def _claimed_above(session: Writer, location: str) -> _Claim | None:
-    """Return the claim on a directory or, on this machine, on one above it."""
+    """Return the claim on a directory or, on a local disk, on a directory above it."""
     local = session.files.local(location)
     places = [location]
     if local is not None:
         real = local.resolve()
         places = [f"file:{place}" for place in (real, *real.parents)]
     for place in places:
-        found = _read(session, place)
-        if found is not None and found.location == _real(session, place):
-            return found
+        claim = _read(session, place)
+        if claim is not None and claim.location == _real(session, place):
+            return claim
     return None
 
 
 def _real(session: Writer, location: str) -> str:
-    """Return a directory's own path, without symbolic links."""
+    """Return the path of a directory without symbolic links."""
     local = session.files.local(location)
     return location if local is None else str(local.resolve())
 
 
 def _read(session: Writer, location: str) -> _Claim | None:
-    """Read the claim on a directory; None if there is none, or it is damaged."""
+    """Read the claim on a directory; return None if it is missing or damaged."""
     path = child(location, OWNER_FILE)
     if not session.files.exists(path):
         return None
@@ -236,10 +237,10 @@ def _write(session: Writer, location: str, claim: _Claim) -> None:
 
 
 def _check_is_still(session: Writer, table: Table, written: _Claim) -> None:
-    """Take a claim back that came too late: the table was dropped, with its directory.
+    """Remove a claim again if the table was dropped with its directory in the meantime.
 
     Raises:
-        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, there is no other table of its name.
+        AcidLookupError: TABLE_OR_VIEW_NOT_FOUND, there is no new table with its name.
     """
     if session.metastore.has_dropped(written.owner):
         if _read(session, table.location) == written:

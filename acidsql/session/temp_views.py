@@ -1,7 +1,7 @@
 """Temporary views over ACID tables, of a session or of the application.
 
-Spark keeps the plan of a temporary view, which has one snapshot. The text of the view is kept here,
-and each statement plans it again.
+Spark keeps the plan of a temporary view, which has a fixed snapshot. acidsql keeps the text of the
+view instead, and plans it again for each statement.
 """
 
 from __future__ import annotations
@@ -24,14 +24,12 @@ class _TempView:
     definition: bridge.JavaObject | None
 
 
-# Those of an application, which all of its sessions see.
+# Views of an application, which all its sessions see.
 _GLOBAL: WeakKeyDictionary[SparkContext, dict[str, _TempView]] = WeakKeyDictionary()
 
 
 class TempViews:
-    """Temporary views of one Spark session, and of its application, whose text refers to ACID
-    tables.
-    """
+    """Temporary views of one Spark session and of its application that refer to ACID tables."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -39,7 +37,7 @@ class TempViews:
         self._global = _GLOBAL.setdefault(spark.sparkContext, {})
 
     def create(self, view: Table, frame: DataFrame, *, replace: bool) -> None:
-        """Create a view in Spark with the plan of this moment, and keep its text."""
+        """Create a view in Spark with the current plan, and keep its text."""
         if replace:
             frame.createOrReplaceTempView(view.name)
         else:
@@ -48,8 +46,9 @@ class TempViews:
         self._views[lowered(view.name)] = _TempView(view=view, definition=definition)
 
     def create_global(self, view: Table, frame: DataFrame, *, replace: bool) -> None:
-        """Create a view of the application in Spark, and keep its text; its database is that of
-        global temporary views.
+        """Create a view of the application in Spark, and keep its text.
+
+        The view is in Spark's database of global temporary views.
         """
         if replace:
             frame.createOrReplaceGlobalTempView(view.name)
@@ -59,10 +58,11 @@ class TempViews:
         self._global[lowered(view.name)] = _TempView(view=view, definition=definition)
 
     def find(self, parts: Sequence[str]) -> Table | None:
-        """Find a view; None if Spark has another one of that name by now, or none.
+        """Find a view; return None if Spark no longer has it, or has another view of the name.
 
         Args:
-            parts: its name, of a view of the application behind that of their database.
+            parts: parts of the name; for a view of the application, the first part is the database
+                of global temporary views.
         """
         views = self._views if len(parts) == 1 else self._global
         known = views.get(lowered(parts[-1]))
@@ -73,7 +73,7 @@ class TempViews:
         return known.view if is_current else None
 
     def forget_dropped(self) -> None:
-        """Forget the views of the session that Spark has no more."""
+        """Forget the views of the session that Spark no longer has."""
         self._views = {n: v for n, v in self._views.items() if self.find([n]) is not None}
 
     def __len__(self) -> int:

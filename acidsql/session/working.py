@@ -1,4 +1,4 @@
-"""Scope of the work of acidsql for a Spark session."""
+"""Scope of acidsql's work for a Spark session."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from acidsql.session.process import check_process
 
 @contextmanager
 def at_work_for(spark: SparkSession) -> Iterator[AcidSession]:
-    """Let acidsql work for a Spark session during a block, and yield its ``AcidSession``.
+    """Run acidsql for a Spark session during a block, and yield its ``AcidSession``.
 
-    The first signal whose handler raises interrupts it; others wait until it has ended.
+    The first signal with a handler that raises interrupts the block. Later signals wait until the
+    block has ended.
     """
     check_process(spark)
     with (

@@ -1,4 +1,4 @@
-"""Bucket ids of the rows of a bucketed table (Hive: ``ObjectInspectorUtils.getBucketNumber``)."""
+"""Bucket ids of the rows in a bucketed table (Hive: ``ObjectInspectorUtils.getBucketNumber``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POSITIVE = 0x7FFFFFFF
 
 
 def check_bucket_columns(spark: SparkSession, table: Table) -> None:
-    """Refuse bucket columns of types that might be hashed otherwise than in Hive.
+    """Refuse bucket columns with types that may hash differently than in Hive.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE.

@@ -1,4 +1,4 @@
-"""Delete files, read and written by the driver: few row ids are not worth a Spark job."""
+"""Delete files that the driver reads and writes, because few row ids do not justify a Spark job."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from acidsql.storage.lru_cache import LruCache
 from acidsql.storage.readable_files import ReadableFiles
 
 _DELETE = 2
-# Most rows that ORC's writer takes at a time.
+# Largest number of rows in a batch of ORC's writer.
 _ROWS = 16_384
 
 
@@ -34,7 +34,7 @@ class WritableFiles(Protocol):
     """Files that can be written."""
 
     def put(self, path: str, content: bytes) -> None:
-        """Create a file in a directory that only the transaction of the caller writes to."""
+        """Create a file in a directory that only the caller's transaction writes to."""
 
 
 class RowId(NamedTuple):
@@ -50,13 +50,13 @@ DELETED_BY = "deleted_by"
 
 
 _KEY_TYPES = dict(zip(RowId._fields, (pa.int64(), pa.int32(), pa.int64()), strict=True))
-# Not by ``empty_table``, which imports pandas where it is installed.
+# ``empty_table`` is not used, because it imports pandas if that is installed.
 NO_KEYS = pa.Table.from_batches([], pa.schema(_KEY_TYPES))
 NO_EVENTS = pa.Table.from_batches([], pa.schema({**_KEY_TYPES, DELETED_BY: pa.int64()}))
 
 
 def read_events(files: ReadableFiles, path: str) -> pa.Table:
-    """Read the events of a delete file, in its order.
+    """Read the events of a delete file, in the order of the file.
 
     Returns:
         A table with the parts of the row id (BIGINT, INT, BIGINT), named as in ``RowId``, and
@@ -68,7 +68,7 @@ def read_events(files: ReadableFiles, path: str) -> pa.Table:
     try:
         with files.open(path) as stream:
             reader = pa_orc.ORCFile(stream)
-            # Query-based compaction writes the names in lower case.
+            # Read by position: query-based compaction writes the names in lower case.
             table = reader.read(columns=reader.schema.names[1:5])
     except (OSError, pa.ArrowException) as error:
         raise FormatError(
@@ -81,7 +81,8 @@ class EventCache:
     """LRU cache of the events of published delete files, which never change.
 
     Args:
-        capacity: most bytes to keep.
+        files: file system of the delete files.
+        capacity: largest number of bytes to keep.
     """
 
     def __init__(self, files: ReadableFiles, capacity: int) -> None:
@@ -89,20 +90,20 @@ class EventCache:
         self._known: LruCache[pa.Table] = LruCache(capacity, size=lambda table: int(table.nbytes))
 
     def shared_with(self, files: ReadableFiles) -> EventCache:
-        """Return a cache that has the same events, and reads others by other file systems."""
+        """Return a cache that shares these events, and reads further events through ``files``."""
         shared = EventCache(files, 0)
         shared._known = self._known
         return shared
 
     def events(self, path: str, version: FileVersion) -> pa.Table:
-        """Return the events of a file of this version; see ``read_events``."""
+        """Return the events of this version of a file; see ``read_events``."""
         return self._known.get((path, version), lambda: read_events(self._files, path))
 
 
 def distinct(events: pa.Table) -> pa.Table:
     """Sort events by row id and remove duplicates.
 
-    Of several events of a row the one with the least deleting write id is kept.
+    If a row has several events, the one with the lowest deleting write id is kept.
     """
     names = [name for name in (*RowId._fields, DELETED_BY) if name in events.column_names]
     columns = [events[name].to_numpy() for name in names]
@@ -116,7 +117,7 @@ def distinct(events: pa.Table) -> pa.Table:
 
 
 def _is_ascending(columns: Sequence[npt.NDArray[np.int64]]) -> bool:
-    """Return whether each row is greater than the one before; rows are compared as tuples."""
+    """Return whether each row is greater than the previous row; rows are compared as tuples."""
     is_greater = np.zeros(max(0, len(columns[0]) - 1), np.bool_)
     for column in reversed(columns):
         before, after = column[:-1], column[1:]
@@ -141,7 +142,7 @@ def write_buckets(
 
 
 def encode_buckets(events: pa.Table, row: StructType, codec: str) -> Iterator[EncodedFile]:
-    """Yield a file for each bucket that events have.
+    """Yield a file for each bucket that has events.
 
     Args:
         events: see ``encode``.
@@ -153,16 +154,18 @@ def encode_buckets(events: pa.Table, row: StructType, codec: str) -> Iterator[En
         buckets[decode_bucket(value)].append(value)
     for bucket_id, values in buckets.items():
         wanted = pa.array(values, events["bucket"].type)
-        own = events.filter(pc.is_in(events["bucket"], wanted)) if len(buckets) > 1 else events
-        content = encode(own, row, codec)
-        yield EncodedFile(bucket_id, content, len(own))
+        bucket_events = (
+            events.filter(pc.is_in(events["bucket"], wanted)) if len(buckets) > 1 else events
+        )
+        content = encode(bucket_events, row, codec)
+        yield EncodedFile(bucket_id, content, len(bucket_events))
 
 
 def encode(events: pa.Table, row: StructType, codec: str) -> bytes:
     """Return the bytes of a delete file.
 
     Args:
-        events: sorted and unique, as ``distinct`` returns them; at least one.
+        events: at least one event, sorted and unique as from ``distinct``.
         row: the table's columns, for the schema of the file; ``row`` is null in every event.
         codec: compression in lower case, as in the table property ``orc.compress``.
     """
@@ -174,10 +177,11 @@ def encode(events: pa.Table, row: StructType, codec: str) -> bytes:
     table = pa.table(columns, event_schema(row).names)
     buffer = BytesIO()
     compression = "uncompressed" if codec == "none" else codec
-    # The writer allocates and clears a batch of every column; the file is the same.
+    # A smaller batch saves time, because the writer allocates and clears a batch of every column.
+    # The size does not change the file.
     pa_orc.write_table(table, buffer, compression=compression, batch_size=min(_ROWS, len(events)))
     content = buffer.getvalue()
-    # Arrow's writer takes no user metadata.
+    # Arrow's writer does not support user metadata.
     stripes = parse_tail(content, len(content)).stripes
     items = _items(events, [stripe.rows for stripe in stripes])
     return content + append_metadata(content, len(content), items)
@@ -201,14 +205,14 @@ _ARROW_TYPES = {
     "string": pa.string(),
     "binary": pa.binary(),
     "date": pa.date32(),
-    # With a time zone it would be another type of ORC.
+    # With a time zone it would be another ORC type.
     "timestamp": pa.timestamp("ns"),
     "timestamp_ntz": pa.timestamp("ns"),
 }
 
 
 def _arrow_type(data_type: DataType) -> pa.DataType:
-    """Return the type of Arrow that becomes the ORC type that Spark's writer uses for a type."""
+    """Return the Arrow type that maps to the same ORC type as in Spark's writer."""
     # Imported here because programs without Spark read delete files.
     from acidsql.bridge import InstantType  # noqa: PLC0415
 

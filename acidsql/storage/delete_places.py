@@ -1,8 +1,8 @@
 """Partitions of staged delete events, which a column of the events identifies.
 
-With a directory for each partition there would be as many files as partitions, each with a few
-numbers in it. Creating a file takes longer than writing them. So the delete events of a task are in
-one file. When they are finished they are read back anyway, and divided by partition.
+Directories for the partitions would lead to one file per partition with only a few numbers, and
+creating a file takes longer than writing the numbers. All delete events of a task are therefore
+staged in one file. Finalising reads them back anyway, and divides them by partition.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _BETWEEN = "\0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletePlaces:
-    """Partitions that deleted rows may lie in.
+    """Partitions that can contain deleted rows.
 
     Attributes:
-        partitions: their values as staging spells them; the position of a partition is its ordinal.
-            They are sorted by their bytes, and unique.
+        partitions: unique values of the partitions as staging spells them, sorted by their bytes.
+            The position of a partition is its ordinal.
     """
 
     partitions: tuple[tuple[str, ...], ...]
 
     @classmethod
     def of(cls, partitions: Iterable[tuple[str, ...]]) -> DeletePlaces:
-        """Return the places of partitions in any order.
+        """Build the places from partitions in any order.
 
         >>> DeletePlaces.of([("b", "1"), ("a", "1"), ("b", "1")]).partitions
         (('a', '1'), ('b', '1'))
@@ -41,7 +41,7 @@ class DeletePlaces:
         return cls(partitions=tuple(unique))
 
     def ordinal(self, spark: SparkSession, values: Sequence[str]) -> Column:
-        """Build the ordinal of an event's partition, an INT; negative if it is none of these.
+        """Build the ordinal of an event's partition, an INT; negative for an unknown partition.
 
         Args:
             values: names of the columns with the values of the partition, at least one.

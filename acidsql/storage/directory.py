@@ -1,4 +1,4 @@
-"""Directories: the paths in them, and what a listing shows of their files."""
+"""Listings of directories: names, and the sizes and modification times of files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ __all__ = [
 
 
 class FileVersion(NamedTuple):
-    """Size in bytes and time of modification, which distinguish a file from an earlier one of the
-    same path.
-    """
+    """Size in bytes and modification time, which identify a version of the file at a path."""
 
     size: int
     modified: int
@@ -52,7 +50,7 @@ class Listing:
     exists: bool = True
 
     def scanned(self, name: str, ordinal: int = 0) -> bridge.ScanFile:
-        """Return one of the files for a scan; each of its rows has the number ``ordinal``."""
+        """Return one of the files for a scan; each of its rows gets the number ``ordinal``."""
         # Imported here because programs without Spark list directories too.
         from acidsql.bridge import ScanFile  # noqa: PLC0415
 
@@ -60,7 +58,7 @@ class Listing:
 
 
 def list_local(path: str, local: Path) -> Listing:
-    """List a local directory, without the checksum files of Hadoop; a file has no names in it."""
+    """List a local directory without Hadoop's checksum files; the listing of a file is empty."""
     names, files = [], {}
     try:
         with os.scandir(local) as entries:
@@ -68,36 +66,36 @@ def list_local(path: str, local: Path) -> Listing:
                 if entry.name.startswith(".") and entry.name.endswith(".crc"):
                     continue
                 with suppress(FileNotFoundError):  # deleted since the listing
-                    found = entry.stat()
+                    status = entry.stat()
                     names.append(entry.name)
-                    if not stat.S_ISDIR(found.st_mode):
-                        files[entry.name] = FileVersion(found.st_size, found.st_mtime_ns)
+                    if not stat.S_ISDIR(status.st_mode):
+                        files[entry.name] = FileVersion(status.st_size, status.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError):
         return Listing(path=path, names=(), files={}, exists=local.exists())
     return Listing(path=path, names=tuple(sorted(names)), files=dict(sorted(files.items())))
 
 
-def listing_of(path: str, found: Sequence[bridge.FoundPath] | None) -> Listing:
-    """Return the listing of a directory; ``found`` is None if it does not exist."""
-    named = sorted((one.path.rpartition("/")[2], one) for one in found or ())
+def listing_of(path: str, entries: Sequence[bridge.FoundPath] | None) -> Listing:
+    """Build the listing of a directory; ``entries`` is None if it does not exist."""
+    named = sorted((one.path.rpartition("/")[2], one) for one in entries or ())
     return Listing(
         path=path,
         names=tuple(name for name, _ in named),
         files={n: FileVersion(f.size, f.modified) for n, f in named if not f.is_directory},
-        exists=found is not None,
+        exists=entries is not None,
     )
 
 
-def listings_of(root: str, found: Sequence[bridge.FoundPath] | None) -> Mapping[str, Listing]:
-    """Return the listings of a directory and of those below it that have files.
+def listings_of(root: str, entries: Sequence[bridge.FoundPath] | None) -> Mapping[str, Listing]:
+    """Build the listings of a directory and of all directories with files below it.
 
     Args:
         root: the directory, as the file system spells it.
-        found: all files below it; None if it does not exist.
+        entries: all files below the directory; None if it does not exist.
     """
     names: dict[str, set[str]] = {root: set()}
     files: dict[str, dict[str, FileVersion]] = {}
-    for one in found or ():
+    for one in entries or ():
         above, _, name = one.path.rpartition("/")
         files.setdefault(above, {})[name] = FileVersion(one.size, one.modified)
         names.setdefault(above, set()).add(name)
@@ -107,20 +105,20 @@ def listings_of(root: str, found: Sequence[bridge.FoundPath] | None) -> Mapping[
     return {
         path: Listing(
             path=path,
-            names=tuple(sorted(own)),
+            names=tuple(sorted(own_names)),
             files=dict(sorted(files.get(path, {}).items())),
-            exists=found is not None,
+            exists=entries is not None,
         )
-        for path, own in names.items()
+        for path, own_names in names.items()
     }
 
 
 def by_store(paths: Sequence[str]) -> dict[str, list[str]]:
     """Group paths by scheme and authority."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for path in paths:
-        found.setdefault(store_of(path), []).append(path)
-    return found
+        groups.setdefault(store_of(path), []).append(path)
+    return groups
 
 
 def store_of(path: str) -> str:

@@ -1,7 +1,7 @@
-"""Driver writer: writes the events of small statements, for which a write job would take longer.
+"""Driver writer: writes the events of small statements, where a write job would take longer.
 
-A plan is run with a limit on the number of events of each task. If a task reaches the limit, the
-events are too many, and a write job computes them again.
+A plan runs with a limit on the number of events of each task. If a task reaches the limit, there
+are too many events, and a write job computes them again.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from acidsql.storage.staging_place import StagedFile, StagingPlace
 
 # Approximate bytes of a row id with its number and target, and of a partition value.
 _KEY_BYTES, _VALUE_BYTES = 36, 24
-# Spark's row number has the number of the task above these bits.
+# Spark's row number contains the number of the task above these bits.
 _NUMBER, _NUMBER_BITS = "__number", 33
 # Column with the directories of an event, and with its key if it deletes a row.
 _TEXTS, _NUL = "__texts", "\0"
-# A row is taken to have no more bytes, as its average in a table.
+# Assumed upper bound of a table's average row size in bytes.
 _ROW_BYTES = 16 * 1024
 
 
@@ -53,7 +53,7 @@ Keys = Mapping[Place, pa.Table]
 
 
 def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
-    """Collect the row ids of delete events; None if they are too many for the driver.
+    """Collect the row ids of delete events; return None if there are too many for the driver.
 
     Args:
         events: all columns of an event except ``currentTransaction``.
@@ -68,25 +68,27 @@ def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
     numbered = bridge.select(
         events, TARGET, *KEYS, *parts, f"monotonically_increasing_id() AS {_NUMBER}"
     )
-    # Not Spark's LIMIT, which would shuffle all rows to one task.
-    own_number = (1 << _NUMBER_BITS) - 1
-    wanted = numbered.where(f"{_NUMBER} & {own_number} < {most}")
+    # Spark's LIMIT is not used, because it would shuffle all rows to one task.
+    number_mask = (1 << _NUMBER_BITS) - 1
+    wanted = numbered.where(f"{_NUMBER} & {number_mask} < {most}")
     with bridge.job_errors():
-        found = bridge.arrow_table(wanted)
-    if len(found) >= limits().driver_events:
+        collected = bridge.arrow_table(wanted)
+    if len(collected) >= limits().driver_events:
         return None
-    numbers = pc.bit_wise_and(found[_NUMBER], own_number)
-    if len(found) and pc.max(numbers).as_py() == most - 1:
+    numbers = pc.bit_wise_and(collected[_NUMBER], number_mask)
+    if len(collected) and pc.max(numbers).as_py() == most - 1:
         return None
-    return group_by_place(found.drop_columns(_NUMBER), table)
+    return group_by_place(collected.drop_columns(_NUMBER), table)
 
 
 def most_keys(events: DataFrame, table: Table) -> int | None:
-    """Return the number of row ids of delete events that each task may send to the driver; None if
-    the driver writes none of a statement that reads as much.
+    """Return the number of row ids of delete events that each task may send to the driver.
 
     Args:
         events: see ``collect_delete_keys``.
+
+    Returns:
+        None if the statement reads too much for the driver writer.
     """
     read = bridge.input_bytes(events)
     if read > limits().driver_read_bytes:
@@ -96,32 +98,32 @@ def most_keys(events: DataFrame, table: Table) -> int | None:
 
 
 def may_stage_on_driver(events: DataFrame, most: int, likely: int | None = None) -> bool:
-    """Return whether a plan of events reads so little that the driver writes them, if they are few.
+    """Return whether a plan of events reads so little that the driver can try to write them.
 
-    If the events are too many they are computed twice, so the plan must be cheap.
+    If there are too many events, they are computed twice, so the plan must be cheap.
 
     Args:
         events: see ``stage_on_driver``.
-        most: number of events that are too many (``most_rows``).
+        most: number of events from which on the driver does not write them (``most_rows``).
         likely: see ``stage_on_driver``.
     """
-    are_few = likely is not None and likely < most
-    is_dear = not are_few and bridge.has_join(events)
+    is_likely_small = likely is not None and likely < most
+    is_dear = not is_likely_small and bridge.has_join(events)
     most_read = limits().driver_join_bytes if is_dear else limits().driver_read_bytes
     return bridge.input_bytes(events) <= most_read
 
 
-def group_by_place(found: pa.Table, table: Table) -> Keys:
+def group_by_place(row_ids: pa.Table, table: Table) -> Keys:
     """Group row ids by target and partition.
 
     Args:
-        found: columns with the name of the target, the parts of the row id, and the values of the
+        row_ids: columns with the name of the target, the parts of the row id, and the values of the
             partition.
     """
     parts = old_part_columns(table)
     order = [(name, "ascending") for name in (TARGET, *parts)]
-    rows = found.rename_columns([TARGET, *RowId._fields, *parts])
-    # Arrow returns groups in no certain order.
+    rows = row_ids.rename_columns([TARGET, *RowId._fields, *parts])
+    # Arrow returns groups in no defined order.
     counted = rows.group_by([TARGET, *parts]).aggregate([([], "count_all")]).sort_by(order)
     ordered = rows.sort_by(order) if len(counted) > 1 else rows
     keys = {}
@@ -148,10 +150,10 @@ def stage_on_driver(
         events: all columns of an event except ``currentTransaction``.
         rows: the targets that get rows.
         partitions: number of partitions that the statement reads.
-        likely: number of events that there will hardly be more than, if one is known.
+        likely: estimated upper bound of the number of events, if one is known.
 
     Returns:
-        The row ids of the delete events; None if there are too many events for the driver, and then
+        The row ids of the delete events. None if there are too many events for the driver; then
             nothing was written.
 
     Raises:
@@ -163,21 +165,21 @@ def stage_on_driver(
     directories = [TARGET, *directory_columns(table)]
     old = old_part_columns(table)
     columns = event_sql(table, "0L", has_rows=bool(rows))
-    # One text, because each value that is fetched is a call into the JVM.
+    # One text, because fetching each value is a call into the JVM.
     casts = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *old, *KEYS))
     made = bridge.select(events, *columns, f"concat_ws(chr(0), {casts}) AS {_TEXTS}")
     with bridge.job_errors():
-        found = bridge.local_rows(bridge.limit_per_task(made, most, len(table.columns)))
-    if found is None or len(found) >= most:
+        collected = bridge.local_rows(bridge.limit_per_task(made, most, len(table.columns)))
+    if collected is None or len(collected) >= most:
         return None
     inserts = {name: target for target in rows for name in (target.name, target.update_name)}
     keys: dict[Place, list[RowId]] = defaultdict(list)
     files: dict[tuple[Place, int], list[tuple[int, bridge.JavaObject]]] = defaultdict(list)
-    # As in a task, one counter runs through all partitions: row ids differ between them.
+    # As in a task, one counter covers all partitions, so that row ids differ between them.
     numbers: Counter[tuple[str, int]] = Counter()
     values = slice(1, 1 + len(old))
     old_values = slice(len(directories), len(directories) + len(old))
-    for row in found:
+    for row in collected:
         texts = bridge.text_of(row, len(columns)).split(_NUL)
         name = texts[0]
         if len(texts) != len(directories) + len(old) + len(KEYS):
@@ -202,37 +204,37 @@ def stage_on_driver(
         schema = bucket_file_schema(table, named, row_columns, zone=zone)
         with bridge.job_errors():
             encoder = bridge.BucketFileEncoder(events.sparkSession, schema)
-            for (place, bucket), own in files.items():
+            for (place, bucket), numbered_rows in files.items():
                 bucket_property = inserts[place.target].bucket_property(bucket)
-                content = encoder.encode(own, write_id, bucket_property)
+                content = encoder.encode(numbered_rows, write_id, bucket_property)
                 staging.files.append(
                     StagedFile(
                         target=place.target,
                         values=place.values,
                         bucket=bucket,
-                        rows=len(own),
+                        rows=len(numbered_rows),
                         deletes=0,
                         size=len(content),
                         content=content,
                     )
                 )
     return {
-        place: pa.Table.from_pylist([k._asdict() for k in own], NO_KEYS.schema)
-        for place, own in keys.items()
+        place: pa.Table.from_pylist([k._asdict() for k in row_ids], NO_KEYS.schema)
+        for place, row_ids in keys.items()
     }
 
 
 def most_rows(events: DataFrame, partitions: int) -> int:
-    """Return the number of events with all their columns that are too many for the driver.
+    """Return the number of events with all columns from which on the driver does not write them.
 
     Args:
         events: see ``stage_on_driver``.
         partitions: number of partitions that the statement reads.
     """
-    few = limits().driver_rows
-    wanted = min(few * partitions // limits().driver_rows_partitions, limits().most_driver_rows)
-    if wanted <= few:
-        return few
+    always = limits().driver_rows
+    wanted = min(always * partitions // limits().driver_rows_partitions, limits().most_driver_rows)
+    if wanted <= always:
+        return always
     fitting = bridge.rows_per_task(events, bridge.input_bytes(events), _ROW_BYTES)
-    # A power of two is part of fewer generated programs.
-    return max(few, min(1 << (wanted - 1).bit_length(), fitting))
+    # Powers of two, because the number is part of the generated code: fewer programs are compiled.
+    return max(always, min(1 << (wanted - 1).bit_length(), fitting))

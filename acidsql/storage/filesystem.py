@@ -1,7 +1,7 @@
-"""File system: operations on files and directories wherever Spark's tables lie.
+"""File system: operations on files and directories on all stores of Spark's tables.
 
-Python itself lists, reads and writes the local file system, without calls of the JVM and without
-the checksum files that Hadoop keeps beside local files. All others go through Hadoop.
+Python itself lists, reads and writes the local file system. This avoids calls into the JVM and the
+checksum files that Hadoop keeps next to local files. All other file systems go through Hadoop.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class FileSystem(ObjectStoreFiles):
     """Operations on qualified paths (``file:/…``, ``hdfs://…``).
 
     Args:
+        spark: the session.
         synchronous: whether ``sync`` writes local files through to the disk.
         object_stores: schemes of stores whose renames are copies.
     """
@@ -83,7 +84,7 @@ class FileSystem(ObjectStoreFiles):
         """Return the path with its scheme and authority.
 
         Raises:
-            AcidAnalysisError: INVALID_LOCATION, nothing can have this path.
+            AcidAnalysisError: INVALID_LOCATION, the path is not valid.
         """
         self._prepare(path)
         try:
@@ -113,34 +114,34 @@ class FileSystem(ObjectStoreFiles):
         return bridge.is_directory(filesystem, java_path)
 
     def list(self, path: str) -> Listing:
-        """List a directory; one that does not exist is empty."""
+        """List a directory; the listing of a missing directory is empty."""
         return self.list_all([path])[0]
 
     def list_all(self, paths: Sequence[str]) -> Sequence[Listing]:
-        """List directories; those of one remote file system are listed together."""
+        """List directories; directories of one remote file system are listed together."""
         listed = {path: list_local(path, local) for path in paths if (local := local_path(path))}
         remote = [path for path in paths if path not in listed]
-        for own in by_store(remote).values():
-            listed.update(self._list_remote(own))
+        for group in by_store(remote).values():
+            listed.update(self._list_remote(group))
         return [listed[path] for path in paths]
 
     def _list_remote(self, paths: Sequence[str]) -> Mapping[str, Listing]:
-        """List directories of one file system, with a few calls for all of them."""
+        """List directories of one file system with a few calls for all directories."""
         if len(paths) > 1 and self.is_object_store(paths[0]):
             return dict(zip(paths, in_parallel(self.list, paths), strict=True))
-        found = bridge.list_paths(self.spark, self.hadoop_path(paths[0])[0], paths)
+        entries = bridge.list_paths(self.spark, self.hadoop_path(paths[0])[0], paths)
         if len(paths) == 1:
-            return {paths[0]: listing_of(paths[0], found)}
+            return {paths[0]: listing_of(paths[0], entries)}
         places: dict[str, list[bridge.FoundPath]] = {path: [] for path in paths}
-        for one in found or ():
+        for one in entries or ():
             places.setdefault(one.path.rpartition("/")[0], []).append(one)
-        # One of them does not exist, or the file system spells their paths in another way.
-        if found is None or len(places) > len(paths):
+        # A directory does not exist, or the file system spells the paths differently.
+        if entries is None or len(places) > len(paths):
             return {path: self.list(path) for path in paths}
-        return {path: listing_of(path, own) for path, own in places.items()}
+        return {path: listing_of(path, below) for path, below in places.items()}
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the names in a directory, sorted; one that does not exist is empty."""
+        """Return the names in a directory, sorted; a missing directory has no names."""
         return self.list(path).names
 
     def size(self, path: str) -> int:
@@ -157,7 +158,10 @@ class FileSystem(ObjectStoreFiles):
         """Read ``length`` bytes of a file from ``start``, by default to its end.
 
         Args:
-            size: of the file, if it is known.
+            path: the file.
+            start: offset of the first byte.
+            length: number of bytes; None for the rest of the file.
+            size: size of the file, if it is known.
         """
         local = local_path(path)
         if local is not None:
@@ -173,9 +177,7 @@ class FileSystem(ObjectStoreFiles):
         return bridge.read_bytes(self.spark, filesystem, java_path, start, wanted)
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file as a seekable stream; of a remote file only the parts that are read are
-        fetched.
-        """
+        """Open a file as a seekable stream, which fetches only the used parts of a remote file."""
         local = local_path(path)
         if local is not None:
             return local.open("rb")
@@ -196,8 +198,8 @@ class FileSystem(ObjectStoreFiles):
     def put(self, path: str, content: bytes) -> None:
         """Create a file in a directory that only the transaction of the caller writes to.
 
-        On an object store one that exists is replaced: asking for it costs more requests than
-        writing. Elsewhere it must not exist.
+        On an object store, an existing file is replaced, because checking for it would take
+        additional requests. On other file systems the file must not exist.
         """
         if not self.is_object_store(path):
             self.write(path, content)
@@ -206,7 +208,7 @@ class FileSystem(ObjectStoreFiles):
         object_files.put_bytes(filesystem, java_path, content)
 
     def append(self, path: str, content: bytes) -> None:
-        """Append to a file, on a store that can.
+        """Append to a file, on a store that supports appending.
 
         A local file loses the checksum file that Hadoop wrote for its old content.
         """
@@ -220,7 +222,7 @@ class FileSystem(ObjectStoreFiles):
         bridge.append_bytes(filesystem, java_path, content)
 
     def make_directory(self, path: str) -> None:
-        """Create a directory and its parents; one that exists is left as it is."""
+        """Create a directory and its parents; an existing directory is left unchanged."""
         local = local_path(path)
         if local is not None:
             local.mkdir(parents=True, exist_ok=True)
@@ -241,7 +243,7 @@ class FileSystem(ObjectStoreFiles):
         if old is not None and new is not None:
             new.parent.mkdir(parents=True, exist_ok=True)
             old.rename(new)
-            # A directory has none, and its name may be as long as names can be.
+            # Directories have no checksum files, and their names may already have the full length.
             if not new.is_dir():
                 old.with_name(f".{old.name}.crc").unlink(missing_ok=True)
             return
@@ -251,15 +253,16 @@ class FileSystem(ObjectStoreFiles):
             raise _rename_failed(source, target)
 
     def move(self, source: str, target: str) -> bool:
-        """Rename a file or directory, if it is there and the target's parent is too.
+        """Rename a file or directory if it exists and the target's parent exists.
 
-        On the local disk a directory takes the place of an empty one in the same step.
+        On the local disk, a directory atomically replaces an empty directory.
 
         Returns:
-            False if nothing was done because one of them does not exist.
+            False if the source or the target's parent does not exist, so that nothing was done.
 
         Raises:
-            FormatError: PATH_ALREADY_EXISTS, the target exists otherwise; RENAME_FAILED.
+            FormatError: PATH_ALREADY_EXISTS, the target exists and cannot be replaced;
+                RENAME_FAILED.
         """
         old, new = local_path(source), local_path(target)
         if old is not None and new is not None:
@@ -280,7 +283,7 @@ class FileSystem(ObjectStoreFiles):
         return False
 
     def replace(self, source: str, target: str) -> None:
-        """Rename a file to the name of another one, which it takes the place of in one step."""
+        """Rename a file so that it atomically replaces another file."""
         old, new = local_path(source), local_path(target)
         if old is not None and new is not None:
             old.replace(new)
@@ -288,18 +291,19 @@ class FileSystem(ObjectStoreFiles):
         bridge.replace_path(self.spark, self.hadoop_path(source), self.hadoop_path(target)[1])
 
     def version(self, path: str) -> FileVersion | None:
-        """Return the version of a file, or None if there is none."""
+        """Return the version of a file, or None if the file does not exist."""
         return self.list(parent(path)).files.get(path.rpartition("/")[2])
 
     def link(self, source: str, target: str) -> None:
-        """Make a file of the same content; the target must not exist.
+        """Create a file with the same content; the target must not exist.
 
-        On a local disk both are names of one file where that is possible; elsewhere it is copied.
+        On a local disk this is a hard link if possible; otherwise the file is copied.
         """
         old, new = local_path(source), local_path(target)
         if old is not None and new is not None:
             new.parent.mkdir(parents=True, exist_ok=True)
-            # Refused across file systems, and by some of them for files of other users.
+            # Links between file systems fail, and some file systems refuse links to files of other
+            # users.
             with suppress(OSError):
                 os.link(old, new)
                 return
@@ -316,7 +320,7 @@ class FileSystem(ObjectStoreFiles):
         shutil.copyfile(old, new)
 
     def assemble(self, target: str, head: bytes, parts: Sequence[FilePart], tail: bytes) -> None:
-        """Create a file of some bytes, then parts of other files, then more bytes.
+        """Create a file from some bytes, parts of other files, and more bytes.
 
         The file must not exist.
 
@@ -349,14 +353,12 @@ class FileSystem(ObjectStoreFiles):
             )
 
     def same(self, one: str, other: str) -> bool:
-        """Return whether two paths are on one file system, so that a file can be renamed."""
+        """Return whether two paths are on one file system, so that a rename is possible."""
         first, second = self.hadoop_path(one)[0], self.hadoop_path(other)[0]
         return bridge.is_same_file_system(first, second)
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory with all that is in it; one that does not exist is no
-        error.
-        """
+        """Delete a file, or a directory with its contents; a missing path is not an error."""
         local = local_path(path)
         if local is not None:
             local_disk.delete(local)
@@ -364,7 +366,7 @@ class FileSystem(ObjectStoreFiles):
             super().delete(path)
 
     def delete_if_empty(self, path: str) -> bool:
-        """Delete a directory if it is empty; return whether it does not exist any more."""
+        """Delete a directory if it is empty; return whether it no longer exists."""
         local = local_path(path)
         if local is not None:
             return local_disk.delete_if_empty(local)

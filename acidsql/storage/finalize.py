@@ -1,7 +1,7 @@
 """Finalising: staged bucket files become finished directories.
 
-The files are whole when they are staged. They get their names, each directory by itself. Delete
-events are few and narrow: they are read back, sorted by row id and written by bucket
+Staged files with rows are complete, and only get their final names, directory by directory. Delete
+events are few and narrow. They are read back, sorted by row id, and written by bucket
 (``finalize_deletes``).
 """
 
@@ -35,13 +35,17 @@ class DuplicateKeys(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staging:
-    """Staging directory of a statement, and what finalising it needs.
+    """Staging directory of a statement, with the data that finalising needs.
 
     Attributes:
-        place: where the statement staged.
+        files: file system of the table.
+        place: place where the statement has staged.
+        table: the table.
         row: the table's columns, for the schema of delete files.
-        places: partitions of staged delete events; None if the table has no partitions, or none
-            are staged.
+        write_id: write id of the transaction.
+        duplicate_keys: meaning of repeated row ids.
+        places: partitions of staged delete events; None if the table has no partitions, or no
+            delete events are staged.
         first_statement_id: number of statement ids that the transaction has used before.
     """
 
@@ -56,12 +60,12 @@ class Staging:
 
 
 class UnwrittenFile(NamedTuple):
-    """File that is written at its final place, on an object store.
+    """File on an object store that is written at its final place.
 
     Attributes:
-        name: in its directory.
-        start: a staged file that it begins with, or nothing.
-        rest: what follows.
+        name: name in the file's directory.
+        start: staged file that is the beginning of the file, or None.
+        rest: bytes after the beginning.
     """
 
     name: str
@@ -71,14 +75,17 @@ class UnwrittenFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedDirectory:
-    """Finished directory, which needs only to be put in its place.
+    """Finished directory, which only needs to be moved to its place.
 
     Attributes:
-        path: in staging; it need not exist on an object store.
-        unwritten: on an object store its files, which are not written yet.
-        events: number of its rows, or of its delete events.
-        files: number of its files; the version file does not count.
-        size: of these files, in bytes.
+        path: path in staging; on an object store it need not exist.
+        values: values of the partition.
+        deletes: whether the directory contains delete events.
+        statement_id: statement id within the statement.
+        events: number of rows or delete events.
+        files: number of files, without the version file.
+        size: size of these files in bytes.
+        unwritten: files on an object store that are not written yet.
     """
 
     path: str
@@ -97,61 +104,60 @@ def finished_directories(
     """Put staged files into finished directories, one for each target and partition.
 
     Args:
-        staging: where they lie.
-        files: of any targets and partitions.
-        name: what the names of the directories begin with.
+        staging: staging directory of the files.
+        files: files of any targets and partitions.
+        name: prefix of the names of the directories.
 
     Raises:
         FormatError: UNEXPECTED_STAGED_FILE, a bucket has two files.
     """
-    found: dict[tuple[str, tuple[str, ...]], list[StagedFile]] = defaultdict(list)
+    by_place: dict[tuple[str, tuple[str, ...]], list[StagedFile]] = defaultdict(list)
     for file in files:
-        found[file.target, file.values].append(file)
-    groups = [found[place] for place in sorted(found)]
+        by_place[file.target, file.values].append(file)
+    groups = [by_place[place] for place in sorted(by_place)]
     paths = [child(staging.place.path, f"{name}_{i}") for i in range(len(groups))]
     placed = list(zip(paths, groups, strict=True))
     unwritten = put_bucket_files(staging.files, placed)
     return [
         FinishedDirectory(
             path=path,
-            values=own[0].values,
-            deletes=not own[0].target.startswith("i"),
-            statement_id=int(own[0].target[1:]),
-            events=sum(file.rows + file.deletes for file in own),
-            files=len(own),
-            size=sum(file.size for file in own),
+            values=group[0].values,
+            deletes=not group[0].target.startswith("i"),
+            statement_id=int(group[0].target[1:]),
+            events=sum(file.rows + file.deletes for file in group),
+            files=len(group),
+            size=sum(file.size for file in group),
             unwritten=tuple(rest),
         )
-        for (path, own), rest in zip(placed, unwritten, strict=True)
+        for (path, group), rest in zip(placed, unwritten, strict=True)
     ]
 
 
 def put_bucket_files(
     files: FileSystem, placed: Sequence[tuple[str, Sequence[StagedFile]]]
 ) -> list[list[UnwrittenFile]]:
-    """Give staged files their names in directories; on an object store, return what is to be
-    written.
+    """Give staged files their names in directories; on an object store, do not write them yet.
 
     Args:
         files: the file system.
-        placed: directories of one file system, with the files of each.
+        placed: directories of one file system, with the files of each directory.
 
     Returns:
-        What is to be written in each directory.
+        The files that must still be written, for each directory.
 
     Raises:
         FormatError: UNEXPECTED_STAGED_FILE, a bucket has two files.
     """
-    for path, own in placed:
-        if len({file.bucket for file in own}) < len(own):
+    for path, staged in placed:
+        if len({file.bucket for file in staged}) < len(staged):
             raise FormatError(
                 "UNEXPECTED_STAGED_FILE",
                 f"two files of one bucket were staged for {path}: "
                 "report this with the Spark version and the session's configuration",
             )
     if placed and files.is_object_store(placed[0][0]):
-        return [[_unwritten(file) for file in own] for _, own in placed]
-    in_parallel(files.make_directory, [path for path, own in placed if own])
+        return [[_unwritten(file) for file in staged] for _, staged in placed]
+    in_parallel(files.make_directory, [path for path, staged in placed if staged])
 
     def put(target: tuple[str, StagedFile]) -> None:
         path, file = target
@@ -160,7 +166,9 @@ def put_bucket_files(
         else:
             files.rename(file.path, path)
 
-    named = [(child(d, bucket_file_name(file.bucket)), file) for d, own in placed for file in own]
+    named = [
+        (child(d, bucket_file_name(file.bucket)), file) for d, staged in placed for file in staged
+    ]
     in_parallel(put, named)
     return [[] for _ in placed]
 
@@ -188,10 +196,11 @@ def write_at_place(files: FileSystem, target: str, unwritten: Sequence[Unwritten
 
 
 def write_files(files: FileSystem, unwritten: Sequence[UnwrittenFile]) -> None:
-    """Write files on an object store, many at a time.
+    """Write files on an object store in parallel.
 
     Args:
-        unwritten: with their paths as their names.
+        files: the file system.
+        unwritten: files; each name is a whole path.
     """
 
     def write(file: UnwrittenFile) -> None:

@@ -1,8 +1,7 @@
-"""Finalising of delete events: sorted by row id, and written to the file of their bucket.
+"""Finalising of delete events: they are sorted by row id and written to the file of their bucket.
 
-A row id that a MERGE matched twice is found before anything is visible. Up to
-``Limits.driver_events`` events are sorted and written by the driver, more by a second Spark job,
-which spills.
+A row id that a MERGE matched twice is detected before anything is visible. The driver sorts and
+writes up to ``Limits.driver_events`` events. A second Spark job, which can spill, handles more.
 """
 
 from __future__ import annotations
@@ -51,7 +50,8 @@ def finalize(staging: Staging, keys: Keys | None = None) -> list[FinishedDirecto
     """Finalise everything that a statement staged.
 
     Args:
-        keys: row ids of its delete events if the driver has them; then none are staged.
+        staging: staging directory of the statement.
+        keys: row ids of the delete events if the driver has them; then none are staged.
 
     Raises:
         CardinalityError: MERGE_CARDINALITY_VIOLATION, a row id occurs twice.
@@ -75,15 +75,15 @@ def _finalize_deletes(staging: Staging, events: Sequence[StagedFile]) -> list[Fi
 def _finalize_on_driver(staging: Staging, events: Sequence[StagedFile]) -> list[FinishedDirectory]:
     files = staging.files
     tables = in_parallel(lambda file: delete_files.read_events(files, str(file.path)), events)
-    found: dict[Place, list[pa.Table]] = defaultdict(list)
+    parts: dict[Place, list[pa.Table]] = defaultdict(list)
     for file, table in zip(events, tables, strict=True):
-        for values, own in _by_partition(staging, table):
-            found[Place(file.target, values)].append(own.select(RowId._fields))
-    return _write_on_driver(staging, {p: pa.concat_tables(own) for p, own in found.items()})
+        for values, part in _by_partition(staging, table):
+            parts[Place(file.target, values)].append(part.select(RowId._fields))
+    return _write_on_driver(staging, {p: pa.concat_tables(each) for p, each in parts.items()})
 
 
 def _by_partition(staging: Staging, events: pa.Table) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
-    """Yield the values of each partition that staged events are of, with these events."""
+    """Yield the values of each partition that staged events belong to, with these events."""
     if staging.places is None:
         yield (), events
         return
@@ -112,7 +112,7 @@ def _values(places: DeletePlaces, ordinal: int) -> tuple[str, ...]:
 def _write_on_driver(staging: Staging, keys: Keys) -> list[FinishedDirectory]:
     if staging.duplicate_keys is DuplicateKeys.AN_ERROR:
         _check_once(keys)
-    wanted = [place for place, own in keys.items() if place.target != CHECK_TARGET and len(own)]
+    wanted = [place for place, ids in keys.items() if place.target != CHECK_TARGET and len(ids)]
 
     def encoded(place: Place) -> list[StagedFile]:
         unique = delete_files.distinct(keys[place])
@@ -133,13 +133,13 @@ def _write_on_driver(staging: Staging, keys: Keys) -> list[FinishedDirectory]:
         ]
 
     made = in_parallel(encoded, sorted(wanted))
-    return finished_directories(staging, [file for own in made for file in own], "deletes")
+    return finished_directories(staging, [file for files in made for file in files], "deletes")
 
 
 def _check_once(keys: Keys) -> None:
     partitions: dict[tuple[str, ...], list[pa.Table]] = defaultdict(list)
-    for place, own in keys.items():
-        partitions[place.values].append(own)
+    for place, row_ids in keys.items():
+        partitions[place.values].append(row_ids)
     for tables in partitions.values():
         seen = pa.concat_tables(tables)
         if len(delete_files.distinct(seen)) < len(seen):
@@ -159,8 +159,9 @@ def _cardinality_error(key: RowId) -> CardinalityError:
 def _finalize_with_spark(staging: Staging, events: Sequence[StagedFile]) -> list[FinishedDirectory]:
     """Sort and write the events in a second job.
 
-    A task sorts all events of a file and holds nothing else: an operator that holds rows beside its
-    sort, such as a window, leaves so little memory that the sort spills thousands of times.
+    A task sorts all events of a file and keeps no other rows. An operator that keeps rows in
+    addition to its sort, for example a window, would leave so little memory that the sort spills
+    thousands of times.
     """
     if staging.duplicate_keys is DuplicateKeys.AN_ERROR:
         _check_once_with_spark(_staged_keys(staging, events))
@@ -177,16 +178,14 @@ def _finalize_with_spark(staging: Staging, events: Sequence[StagedFile]) -> list
 
 
 def _of_place(staging: Staging, file: StagedFile) -> StagedFile:
-    """Give a file the values of its partition in place of the ordinal."""
+    """Replace the ordinal of a file's partition by the values of the partition."""
     if staging.places is None:
         return replace(file, values=())
     return replace(file, values=_values(staging.places, int(file.values[0])))
 
 
 def _staged_keys(staging: Staging, events: Sequence[StagedFile]) -> DataFrame:
-    """Return the row ids of staged delete events, each with its target and the ordinal of its
-    partition.
-    """
+    """Return the row ids of staged delete events, with their targets and partition ordinals."""
     files = staging.files
     targets = sorted({file.target for file in events})
     (listing,) = files.list_all([staging.place.path])
@@ -209,11 +208,11 @@ def _staged_keys(staging: Staging, events: Sequence[StagedFile]) -> DataFrame:
 
 
 def _check_once_with_spark(keys: DataFrame) -> None:
-    # The key is an aggregate, because spark.sql.retainGroupColumns may leave out the groups.
+    # The key is an aggregate, because spark.sql.retainGroupColumns can leave out the groups.
     counted = keys.groupBy(PLACE_COLUMN, *KEYS).agg(
         F.struct(*KEYS).alias("key"), F.count("*").alias("count")
     )
     with bridge.job_errors():
-        found = counted.where("count > 1").select("key.*").take(1)
-    if found:
-        raise _cardinality_error(RowId(*found[0]))
+        repeated = counted.where("count > 1").select("key.*").take(1)
+    if repeated:
+        raise _cardinality_error(RowId(*repeated[0]))

@@ -1,7 +1,7 @@
 """Files of HDFS over its REST interface (WebHDFS), for programs without Spark and without a JVM.
 
-A data node carries out each write, and closes the file at the end of the request: what was written
-is visible to all readers then, and no lease is left with a client that is killed.
+A data node performs each write, and closes the file at the end of the request. The content is then
+visible to all readers, and a client that is killed leaves no lease.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acidsql.storage.directory import FileVersion
 from acidsql.storage.local_disk import target_exists
 
 _PLACE = re.compile(r"(?:hdfs|s?webhdfs)://[^/]*(?P<path>/.*)")
-# Characters of an error.
+# Largest number of characters of an error message.
 _MOST_SHOWN = 500
 _NOT_FOUND = "FileNotFoundException"
 _NOT_EMPTY = "PathIsNotEmptyDirectoryException"
@@ -31,11 +31,12 @@ _ERRORS: dict[str | None, type[OSError]] = {
 
 
 class HdfsFiles:
-    """Operations on paths of HDFS (``hdfs://host:8020/…``), with the meaning that ``FileSystem``
-    gives them. The name nodes are those of the client, whatever host a path names.
+    """Operations on paths of HDFS (``hdfs://host:8020/…``), as in ``FileSystem``.
+
+    The client determines the name nodes; the host in a path is ignored.
 
     Args:
-        client: of the package ``hdfs``.
+        client: client of the package ``hdfs``.
 
     Errors of HDFS are raised as ``OSError``.
     """
@@ -49,16 +50,16 @@ class HdfsFiles:
         return f"WebHDFS at {self._client.url}"
 
     def has(self, path: str) -> bool:
-        """Return whether a path is one of HDFS."""
+        """Return whether a path is on HDFS."""
         return _PLACE.fullmatch(path) is not None
 
     def check(self, directory: str) -> None:
-        """Check that the name node answers and has a directory."""
+        """Check that the name node answers and that a directory exists."""
         if not self.is_directory(directory):
             raise FileNotFoundError(f"there is no directory {directory}")
 
     def object_store(self, path: str) -> None:
-        """Return None: HDFS is none."""
+        """Return None, because HDFS is not an object store."""
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -69,7 +70,7 @@ class HdfsFiles:
         return self._type(path) == "DIRECTORY"
 
     def names(self, path: str) -> tuple[str, ...]:
-        """Return the names in a directory, sorted; one that does not exist has none."""
+        """Return the names in a directory, sorted; a missing directory has no names."""
         try:
             with _os_errors(path):
                 return tuple(sorted(self._client.list(_place(path))))
@@ -82,15 +83,15 @@ class HdfsFiles:
             return int(self._client.status(_place(path))["length"])
 
     def version(self, path: str) -> FileVersion | None:
-        """Return the version of a file, or None if there is none."""
+        """Return the version of a file, or None if the file does not exist."""
         try:
             with _os_errors(path):
-                found = self._client.status(_place(path))
+                status = self._client.status(_place(path))
         except FileNotFoundError:
             return None
-        if found["type"] == "DIRECTORY":
+        if status["type"] == "DIRECTORY":
             return None
-        return FileVersion(found["length"], found["modificationTime"])
+        return FileVersion(status["length"], status["modificationTime"])
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
@@ -104,20 +105,23 @@ class HdfsFiles:
             self._client.write(_place(path), data=content, overwrite=False)
 
     def begin(self, path: str, content: bytes) -> None:
-        """Create a file that is appended to, with its parent directories; it must not exist."""
+        """Create a file for later appends, with its parent directories; it must not exist."""
         self.write(path, content)
 
     def append(self, path: str, content: bytes, offset: int, *, sync: bool = False) -> None:
-        """Append to a file that has no other writer. The content is on the data nodes afterwards.
+        """Append to a file without other writers; the content is on the data nodes afterwards.
 
         Args:
-            offset: of the end of the file.
+            path: the file.
+            content: bytes to append.
+            offset: offset of the end of the file.
+            sync: ignored.
 
         Raises:
-            OSError: HDFS refused; or the end was another one, and the content is somewhere in the
-                file.
+            OSError: HDFS refused; or the file had another length, and the content is somewhere in
+                the file.
         """
-        del sync  # data nodes keep what was closed
+        del sync  # data nodes keep closed files
         with _os_errors(path):
             self._client.write(_place(path), data=content, append=True)
         size = self.size(path)
@@ -128,12 +132,12 @@ class HdfsFiles:
             )
 
     def make_directory(self, path: str) -> None:
-        """Create a directory and its parents; one that exists is left as it is."""
+        """Create a directory and its parents; an existing directory is left unchanged."""
         with _os_errors(path):
             self._client.makedirs(_place(path))
 
     def move(self, source: str, target: str) -> bool:
-        """Rename a file or directory, if it is there and the target's parent is too.
+        """Rename a file or directory if it exists and the target's parent exists.
 
         Raises:
             FormatError: PATH_ALREADY_EXISTS, the target exists.
@@ -152,12 +156,12 @@ class HdfsFiles:
         return True
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory with all that is in it; it may be gone."""
+        """Delete a file, or a directory with its contents; it need not exist."""
         with _os_errors(path):
             self._client.delete(_place(path), recursive=True)
 
     def delete_if_empty(self, path: str) -> bool:
-        """Delete a directory if it is empty; return whether it does not exist any more."""
+        """Delete a directory if it is empty; return whether it no longer exists."""
         try:
             self._client.delete(_place(path), recursive=False)
         except HdfsError as error:
@@ -167,7 +171,7 @@ class HdfsFiles:
         return True
 
     def _type(self, path: str) -> str | None:
-        """Return ``FILE`` or ``DIRECTORY``, None for what does not exist."""
+        """Return ``FILE`` or ``DIRECTORY``, or None if the path does not exist."""
         try:
             with _os_errors(path):
                 return str(self._client.status(_place(path))["type"])
@@ -181,15 +185,15 @@ def _place(path: str) -> str:
     >>> _place("hdfs://host:8020/a/p=1%2F2"), _place("webhdfs://host:9870/")
     ('/a/p=1%2F2', '/')
     """
-    found = _PLACE.fullmatch(path)
-    if found is None:
+    match = _PLACE.fullmatch(path)
+    if match is None:
         raise ValueError(f"{path} is no path of HDFS")
-    return found["path"]
+    return match["path"]
 
 
 @contextmanager
 def _os_errors(path: str) -> Iterator[None]:
-    """Raise errors of HDFS as those of the operating system."""
+    """Convert errors of HDFS to errors of the operating system."""
     try:
         yield
     except HdfsError as error:
@@ -198,5 +202,5 @@ def _os_errors(path: str) -> Iterator[None]:
 
 def _os_error(path: str, error: HdfsError) -> OSError:
     kind = _ERRORS.get(error.exception, OSError)
-    # Java's stack follows; or it is a page of HTML.
+    # Java's stack trace follows the first line, or the message is an HTML page.
     return kind(f"{path}: {str(error.message).splitlines()[0][:_MOST_SHOWN]}")

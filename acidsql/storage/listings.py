@@ -1,4 +1,4 @@
-"""Listings of directories that one statement makes."""
+"""Listings of the directories that one statement reads."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class Listings:
     """Listings of one statement: each directory is listed once.
 
     Args:
+        files: file system of the directories.
         txn_id: the statement's transaction; None if its plan is not executed.
     """
 
@@ -39,11 +40,12 @@ class Listings:
     def fetch(self, paths: Sequence[str], root: str | None = None) -> None:
         """List the directories that are not listed yet.
 
-        On an object store all directories below them are listed too, which takes fewer requests
-        than one after the other.
+        On an object store, all directories below them are listed too, which takes fewer requests
+        than separate listings.
 
         Args:
-            root: a directory that has most of what is below it among the paths.
+            paths: the directories.
+            root: a directory above most of the paths. Most directories below it are in ``paths``.
         """
         missing = [path for path in dict.fromkeys(paths) if path not in self._known]
         missing = [path for path in missing if not self._is_below_tree(path)]
@@ -57,29 +59,30 @@ class Listings:
         for path in in_stores:
             if (store := self._files.object_store(path)) is not None:
                 by_store.setdefault(store, []).append(path)
-        for store, own in by_store.items():
-            self._known |= store.list_trees(own)
-            self._trees.update(own)
+        for store, trees in by_store.items():
+            self._known |= store.list_trees(trees)
+            self._trees.update(trees)
         rest = [path for path in missing if not self._is_below_tree(path)]
         for listing in self._files.list_all(rest):
             self._known[listing.path] = listing
 
     def fetch_names(self, paths: Sequence[str]) -> None:
-        """List the directories that are not listed yet, and none below them."""
+        """List the directories that are not listed yet, but no directories below them."""
         missing = [path for path in dict.fromkeys(paths) if path not in self._known]
         rest = [path for path in missing if not self._is_below_tree(path)]
         for listing in self._files.list_all(rest):
             self._known[listing.path] = listing
 
     def _is_below_tree(self, path: str) -> bool:
-        """Return whether everything below a directory that contains this one is listed."""
+        """Return whether this directory is in or below a tree that is listed completely."""
         if not self._trees:
             return False
         return path in self._trees or any(above in self._trees for above in _above(path))
 
     def bound(self, path: str, lengths: Mapping[str, int]) -> None:
-        """Have files of a directory end at some lengths in bytes, beyond which they are still
-        written, and forget the side files that note the lengths.
+        """Limit files of a directory to lengths in bytes, and forget the files with these lengths.
+
+        Streaming clients may still write beyond the lengths, which they note in side files.
         """
         listing = self.get(path)
         files = {

@@ -23,15 +23,15 @@ def local_path(path: str) -> Path | None:
 
 
 def move(old: Path, new: Path) -> bool:
-    """Rename a file or directory, if it is there and the target's parent is too.
+    """Rename a file or directory if it exists and the target's parent exists.
 
-    A directory takes the place of an empty one in the same step.
+    A directory atomically replaces an empty directory.
 
     Returns:
-        False if nothing was done because one of them does not exist.
+        False if the source or the target's parent does not exist, so that nothing was done.
 
     Raises:
-        FileExistsError: the target exists otherwise.
+        FileExistsError: the target exists and cannot be replaced.
     """
     if not old.exists() or not new.parent.exists():
         return False
@@ -49,16 +49,16 @@ def move(old: Path, new: Path) -> bool:
 
 
 def delete(local: Path) -> None:
-    """Delete a file, or a directory with all that is in it; it may be gone."""
+    """Delete a file, or a directory with its contents; it need not exist."""
     while local.is_dir():
-        # Another process may delete it too: what it was faster with counts as deleted.
+        # Another process may be deleting it too. Files that it deletes first are not an error.
         with suppress(FileNotFoundError):
             shutil.rmtree(local)
     local.unlink(missing_ok=True)
 
 
 def delete_if_empty(local: Path) -> bool:
-    """Delete a directory if it is empty; return whether it does not exist any more."""
+    """Delete a directory if it is empty; return whether it no longer exists."""
     try:
         local.rmdir()
     except FileNotFoundError:
@@ -71,7 +71,7 @@ def delete_if_empty(local: Path) -> bool:
 
 
 def target_exists(source: str, target: str) -> FormatError:
-    """Return the error of a rename whose target exists (PATH_ALREADY_EXISTS)."""
+    """Return the error PATH_ALREADY_EXISTS for the existing target of a rename."""
     return FormatError(
         "PATH_ALREADY_EXISTS",
         f"cannot rename {source} to {target}, which exists: move it away",

@@ -1,4 +1,4 @@
-"""Files of the local disk only, for programs without Spark; ``FileSystem`` has all others too."""
+"""Files on the local disk, for programs without Spark; ``FileSystem`` supports other stores too."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ class _Version(NamedTuple):
 
 
 class LocalFiles:
-    """Operations on paths of the local disk (``file:/…``), with the meaning that ``FileSystem``
-    gives them.
+    """Operations on paths of the local disk (``file:/…``), as in ``FileSystem``.
 
     Args:
         synchronous: whether ``sync`` writes through to the disk.
@@ -36,7 +35,7 @@ class LocalFiles:
         return self.local(path) is not None
 
     def check(self, directory: str) -> None:
-        """Check that there is a directory."""
+        """Check that a directory exists."""
         if not self.is_directory(directory):
             raise FileNotFoundError(errno.ENOENT, "there is no such directory", directory)
 
@@ -45,7 +44,7 @@ class LocalFiles:
         return local_disk.local_path(path)
 
     def object_store(self, path: str) -> None:
-        """Return None: the local disk is no object store."""
+        """Return None, because the local disk is not an object store."""
         self._required(path)
 
     def exists(self, path: str) -> bool:
@@ -53,7 +52,7 @@ class LocalFiles:
         return self._required(path).exists()
 
     def names(self, path: str) -> tuple[str, ...]:
-        """Return the names in a directory, sorted; one that does not exist has none."""
+        """Return the names in a directory, sorted; a missing directory has no names."""
         try:
             return tuple(sorted(one.name for one in self._required(path).iterdir()))
         except FileNotFoundError:
@@ -64,7 +63,7 @@ class LocalFiles:
         return self._required(path).is_dir()
 
     def list(self, path: str) -> Listing:
-        """List a directory; one that does not exist is empty."""
+        """List a directory; the listing of a missing directory is empty."""
         return list_local(path, self._required(path))
 
     def list_all(self, paths: Sequence[str]) -> Sequence[Listing]:
@@ -99,14 +98,17 @@ class LocalFiles:
             stream.write(content)
 
     def begin(self, path: str, content: bytes) -> None:
-        """Create a file that is appended to, with its parent directories; it must not exist."""
+        """Create a file for later appends, with its parent directories; it must not exist."""
         self.write(path, content)
 
     def append(self, path: str, content: bytes, offset: int, *, sync: bool = False) -> None:
-        """Write at the end of a file that one client writes.
+        """Append to a file that only one client writes.
 
         Args:
-            offset: of the end of the file; what a failed write left behind it is overwritten.
+            path: the file.
+            content: bytes to append.
+            offset: offset of the end of the file; bytes that a failed write left there are
+                overwritten.
             sync: whether to write through to the disk.
         """
         with self._required(path).open("r+b") as stream:
@@ -118,16 +120,16 @@ class LocalFiles:
                 os.fsync(stream.fileno())
 
     def make_directory(self, path: str) -> None:
-        """Create a directory and its parents; one that exists is left as it is."""
+        """Create a directory and its parents; an existing directory is left unchanged."""
         self._required(path).mkdir(parents=True, exist_ok=True)
 
     def move(self, source: str, target: str) -> bool:
-        """Rename a file or directory, if it is there and the target's parent is too.
+        """Rename a file or directory if it exists and the target's parent exists.
 
-        A directory takes the place of an empty one in the same step.
+        A directory atomically replaces an empty directory.
 
         Raises:
-            FormatError: PATH_ALREADY_EXISTS, the target exists otherwise.
+            FormatError: PATH_ALREADY_EXISTS, the target exists and cannot be replaced.
         """
         try:
             return local_disk.move(self._required(source), self._required(target))
@@ -135,20 +137,20 @@ class LocalFiles:
             raise local_disk.target_exists(source, target) from error
 
     def version(self, path: str) -> _Version | None:
-        """Return the size and time of modification of a file, or None if there is none."""
+        """Return the size and modification time of a file, or None if it does not exist."""
         local = self._required(path)
         try:
-            found = local.stat()
+            status = local.stat()
         except FileNotFoundError:
             return None
-        return None if local.is_dir() else _Version(found.st_size, found.st_mtime_ns)
+        return None if local.is_dir() else _Version(status.st_size, status.st_mtime_ns)
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory with all that is in it; it may be gone."""
+        """Delete a file, or a directory with its contents; it need not exist."""
         local_disk.delete(self._required(path))
 
     def delete_if_empty(self, path: str) -> bool:
-        """Delete a directory if it is empty; return whether it does not exist any more."""
+        """Delete a directory if it is empty; return whether it no longer exists."""
         return local_disk.delete_if_empty(self._required(path))
 
     def _required(self, path: str) -> Path:

@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 class LruCache(Generic[T]):
-    """LRU cache: the least recently used values are dropped; any thread may use it.
+    """LRU cache that drops the least recently used values; it is thread-safe.
 
     Args:
         most: largest total size of the values.
-        size: size of a value; by default each counts 1.
+        size: returns the size of a value; by default each value counts 1.
     """
 
     def __init__(self, most: int, size: Callable[[T], int] = lambda _: 1) -> None:
@@ -26,7 +26,7 @@ class LruCache(Generic[T]):
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key; if it is not cached, ``make`` is called for it."""
+        """Return the value of a key; if it is not cached, call ``make`` to compute it."""
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
@@ -36,7 +36,7 @@ class LruCache(Generic[T]):
         with self._lock:
             _, before = self._known.pop(
                 key, (None, 0)
-            )  # another thread may have cached it meanwhile
+            )  # another thread may have cached it in the meantime
             self._known[key] = made, size
             self._total += size - before
             while self._total > self._most:

@@ -1,7 +1,8 @@
-"""Files of object stores: what cannot be appended to, or is copied when it is renamed.
+"""Files of object stores, which cannot be appended to, or are copied when they are renamed.
 
-A file is written at its place, with its whole content, in a directory that no reader reads before
-the transaction commits. There are no directories: a path is one if there are files below it.
+A file is written at its final place with its whole content. No reader reads its directory before
+the transaction commits. Object stores have no directories: a path is a directory if there are files
+below it.
 """
 
 from __future__ import annotations
@@ -25,24 +26,25 @@ from acidsql.storage.parallel import in_parallel
 APPEND, ACLS = "fs.capability.paths.append", "fs.capability.paths.acls"
 # Schemes of Azure's accounts, with and without a hierarchical namespace.
 _AZURE = frozenset({"abfs", "abfss"})
-# Objects that one request to S3 lists or deletes.
+# Largest number of objects that one request to S3 lists or deletes.
 _DELETED_AT_ONCE = 1000
 
 
 def is_written_whole(
     scheme: str, object_stores: Collection[str], has_capability: Callable[[str], bool]
 ) -> bool:
-    """Return whether files of a store get their final name and their whole content when they are
-    made, because it cannot append or its renames are copies.
+    """Return whether a store's files must be created with their final name and whole content.
 
-    A store reports by itself whether it appends. What a rename costs is known only from its
-    scheme, except on Azure, where a capability shows it: an account without a hierarchical
-    namespace has no ACLs, and its directories are renamed file by file.
+    This is so if the store cannot append or its renames are copies. A store reports whether it can
+    append. Whether renames are copies is known only from the scheme, except on Azure, where a
+    capability shows it: an account without a hierarchical namespace has no ACLs, and renames
+    directories file by file.
 
     Args:
+        scheme: scheme of the store.
         object_stores: schemes of stores whose renames are copies.
-        has_capability: returns whether the store has one of Hadoop's capabilities. It is called if
-            the scheme is not enough.
+        has_capability: returns whether the store has one of Hadoop's capabilities. It is called
+            only if the scheme does not decide.
     """
     if scheme in object_stores or not has_capability(APPEND):
         return True
@@ -79,13 +81,13 @@ class ObjectStoreFiles:
         return bridge.hadoop_path(self.spark, path, self._conf)
 
     def _prepare(self, path: str) -> None:
-        """Set what the file system of a path needs, before it is made."""
+        """Set the options that the file system of a path needs, before it is created."""
         if path.startswith("s3a:") and not self._reads_anew:
             bridge.s3.read_anew(self.spark, self._conf)
             self._reads_anew = True
 
     def is_object_store(self, path: str) -> bool:
-        """Return whether a path is on a store whose files are written whole; each is asked once."""
+        """Return whether a path is on a store of whole files; each store is queried once."""
         if is_local(path):
             return False
         store = store_of(path)
@@ -104,10 +106,10 @@ class ObjectStoreFiles:
         return self if self.is_object_store(path) else None
 
     def complete(self, start: WholeFile, rest: bytes, target: str) -> None:
-        """Write a file in a directory that only the caller's transaction writes to: a staged file,
-        then more bytes.
+        """Write a file that consists of a staged file and more bytes.
 
-        S3 copies the staged file by itself, where its rules allow it.
+        Only the caller's transaction may write to the directory. S3 copies the staged file on the
+        server if its rules allow it.
         """
         source, written = self.hadoop_path(start.path), self.hadoop_path(target)
         is_long = start.size >= bridge.s3.LEAST_PART
@@ -130,7 +132,7 @@ class ObjectStoreFiles:
         return self._bulk_deleters[store]
 
     def uploads_below(self, path: str) -> Sequence[bridge.s3.Upload]:
-        """Return the uploads to a directory that were begun and not ended.
+        """Return the unfinished uploads to a directory.
 
         Only S3A reports them.
         """
@@ -139,26 +141,27 @@ class ObjectStoreFiles:
         return bridge.s3.uploads_below(*self.hadoop_path(path))
 
     def abort_upload(self, upload: bridge.s3.Upload) -> None:
-        """Abort an upload; its parts are forgotten."""
+        """Abort an upload; the store discards its parts."""
         bridge.s3.abort_upload(*self.hadoop_path(upload.path), upload.upload_id)
 
     def list_trees(self, paths: Collection[str]) -> Mapping[str, Listing]:
-        """List everything below directories, with few requests.
+        """List everything below directories with few requests.
 
         Returns:
-            A listing of each directory that has files in it or below it, and of the given ones.
+            Listings of the given directories and of all directories with files in or below them.
         """
 
         def tree(path: str) -> Mapping[str, Listing]:
             filesystem, java_path = self.hadoop_path(path)
             spelled = bridge.path_text(java_path)
             files = object_files.list_tree(self.spark, filesystem, java_path)
-            # It may spell their paths in another way, as viewfs does, and then not find its own.
+            # The file system may spell the paths differently, as viewfs does. The paths of the
+            # listing do not match the requested path then.
             if files is None or not all(one.path.startswith(f"{spelled}/") for one in files):
                 return self._walked(path)
-            found = listings_of(spelled, files)
-            own = {path + name.removeprefix(spelled): one for name, one in found.items()}
-            return {name: replace(one, path=name) for name, one in own.items()}
+            listings = listings_of(spelled, files)
+            by_path = {path + name.removeprefix(spelled): one for name, one in listings.items()}
+            return {name: replace(one, path=name) for name, one in by_path.items()}
 
         return {
             directory: listing
@@ -167,38 +170,38 @@ class ObjectStoreFiles:
         }
 
     def delete_trees(self, paths: Sequence[str]) -> None:
-        """Delete directories with all that is in them; those that do not exist are no error.
+        """Delete directories with their contents; missing directories are not an error.
 
-        On S3 they are listed, and deleted many files at a time.
+        On S3 they are listed, and their files are deleted in bulk.
         """
-        for own in by_store(paths).values():
-            if self.is_object_store(own[0]) and self._deletes_many(own[0]):
-                files = self._files_below(own)
-                bridge.s3.delete_many(self.spark, self.hadoop_path(own[0])[0], files)
+        for group in by_store(paths).values():
+            if self.is_object_store(group[0]) and self._deletes_many(group[0]):
+                files = self._files_below(group)
+                bridge.s3.delete_many(self.spark, self.hadoop_path(group[0])[0], files)
             else:
-                for path in own:
+                for path in group:
                     self.delete(path)
 
     def _files_below(self, paths: Sequence[str]) -> list[str]:
         """Return the files in and below directories."""
-        beside = Counter(map(parent, paths))
-        roots = {above if beside[above] > 1 else path for path in paths for above in [parent(path)]}
-        found = self.list_trees(roots)
+        siblings = Counter(map(parent, paths))
+        roots = {
+            above if siblings[above] > 1 else path for path in paths for above in [parent(path)]
+        }
+        listed = self.list_trees(roots)
         wanted = tuple(f"{path}/" for path in paths)
-        files = (child(one.path, name) for one in found.values() for name in one.files)
+        files = (child(one.path, name) for one in listed.values() for name in one.files)
         return [file for file in files if file.startswith(wanted)]
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory with all that is in it; one that does not exist is no
-        error.
-        """
+        """Delete a file, or a directory with its contents; a missing path is not an error."""
         filesystem, java_path = self.hadoop_path(path)
         bridge.delete_path(filesystem, java_path)
 
     def _walked(self, path: str) -> Mapping[str, Listing]:
-        """List a directory and those below it, one after the other."""
-        found = bridge.list_paths(self.spark, self.hadoop_path(path)[0], [path])
-        listing = listing_of(path, found)
+        """List a directory and all directories below it, one after the other."""
+        entries = bridge.list_paths(self.spark, self.hadoop_path(path)[0], [path])
+        listing = listing_of(path, entries)
         listings = {path: listing}
         for name in listing.names:
             if name not in listing.files:
@@ -206,23 +209,23 @@ class ObjectStoreFiles:
         return listings
 
     def delete_objects(self, path: str) -> None:
-        """Delete what a directory has now, and nothing that comes later.
+        """Delete the present files of a directory, but no files that are created later.
 
-        Another process may have finished the same deletion, and a new table may have been made in
-        this place since. Files that are newer than all that was there at first belong to it.
+        Another process may finish the same deletion, and a new table may then be created in this
+        place. Files that are newer than all files of the first listing belong to that table.
         """
-        found = self.list_trees([path])
-        times = [version.modified for one in found.values() for version in one.files.values()]
+        listed = self.list_trees([path])
+        times = [version.modified for one in listed.values() for version in one.files.values()]
         newest = max(times, default=0)
-        # So many are deleted by one request, at once after they were listed.
-        few = len(times) <= _DELETED_AT_ONCE
-        parts = [] if few else [child(path, name) for name in found[path].names]
+        # One request deletes so many files, immediately after they were listed.
+        is_one_request = len(times) <= _DELETED_AT_ONCE
+        parts = [] if is_one_request else [child(path, name) for name in listed[path].names]
         for part in (*parts, path):
             if not self._delete_unless_newer(part, newest):
                 return
 
     def _delete_unless_newer(self, directory: str, newest: int) -> bool:
-        """Delete a directory; return False if it has newer files, and is left."""
+        """Delete a directory; if it has newer files, keep it and return False."""
         now = self.list_trees([directory])
         files = (version for one in now.values() for version in one.files.values())
         if any(version.modified > newest for version in files):

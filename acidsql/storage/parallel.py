@@ -11,7 +11,7 @@ from acidsql.limits import limits
 
 T = TypeVar("T")
 R = TypeVar("R")
-# Seconds that starting threads takes, or a look at a few hundred cached values.
+# Seconds to start threads, or to look up a few hundred cached values.
 _START = 0.002
 
 
@@ -22,14 +22,14 @@ def in_parallel(
     *,
     mostly_cached: bool = False,
 ) -> list[R]:
-    """Run an action on every item, by default ``Limits.file_threads`` at a time.
+    """Run an action on every item in parallel, by default with ``Limits.file_threads`` threads.
 
     Args:
         action: the action.
         items: the items.
-        threads: most that run at once.
-        mostly_cached: whether the action finds what it needs in a cache as a rule. Then it runs on
-            one item after the other for as long as that takes less time than starting threads.
+        threads: largest number of threads.
+        mostly_cached: whether the action usually finds its data in a cache. It then runs on one
+            item after the other while this takes less time than starting threads.
 
     Returns:
         The results in the order of the items.
@@ -41,11 +41,11 @@ def in_parallel(
         return [action(item) for item in items]
     if mostly_cached:
         end = time.perf_counter() + _START
-        found = []
+        results = []
         for item in items:
-            found.append(action(item))
+            results.append(action(item))
             if time.perf_counter() > end:
                 break
-        return found + in_parallel(action, items[len(found) :], threads)
+        return results + in_parallel(action, items[len(results) :], threads)
     with ThreadPoolExecutor(threads or limits().file_threads) as pool:
         return list(pool.map(action, items))

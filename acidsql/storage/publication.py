@@ -1,8 +1,8 @@
-"""Publication: how new directories get to their places, before the commit that makes them visible.
+"""Publication: moves new directories to their places, before the commit makes them visible.
 
-Everything that writes directories for a commit to show uses it: statements, compactions,
-completions of deletes and streaming batches. What it has put there is on the disk when the
-transaction commits, and is deleted if the transaction is rolled back.
+All writers use it: statements, compactions, completions of deletes and streaming batches. The
+published directories are on the disk when the transaction commits, and are deleted if the
+transaction is rolled back.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from acidsql.storage.sync import Disk, sync
 
 
 class Renaming(Protocol):
-    """File system that directories are moved in; ``FileSystem`` is one."""
+    """File system that can rename directories, for example ``FileSystem``."""
 
     def object_store(self, path: str) -> ObjectStore | None:
-        """Return the object store that a path is on; None if it is on none."""
+        """Return the object store of a path, or None if the path is not on an object store."""
 
     def rename(self, source: str, target: str) -> None:
         """Rename a file or directory.
 
         Raises:
-            FileNotFoundError: there is no source.
+            FileNotFoundError: the source does not exist.
         """
 
 
@@ -37,9 +37,9 @@ class Publication:
     Attributes:
         root: directory of the table, which is on the disk.
         placed: directories that were put into their places.
-        trees: files and directories that are new, with all that is in them. A power failure may
-            still take them away.
-        names: directories where a name was added or removed, which a power failure may still undo.
+        trees: new files, and new directories with their contents, which a power failure can still
+            destroy.
+        names: directories where a name was added or removed, which a power failure can still undo.
     """
 
     root: str
@@ -50,14 +50,15 @@ class Publication:
     def destination(
         self, files: Renaming, location: str, staging: str, names: Sequence[str]
     ) -> str:
-        """Return where new directories are written: in staging, or on an object store, whose
-        renames are copies, in their places.
+        """Return the directory where new directories are written.
+
+        This is staging. On an object store, where renames are copies, it is their final place.
 
         Args:
             files: file system of the table.
             location: directory of the partition.
-            staging: directory for what is not whole yet.
-            names: of the directories.
+            staging: directory for incomplete directories.
+            names: names of the new directories.
         """
         if files.object_store(location) is None:
             return staging
@@ -66,15 +67,15 @@ class Publication:
         return location
 
     def place(self, files: Renaming, path: str, location: str) -> str:
-        """Move a whole directory into a partition, unless it was written there (``destination``).
+        """Move a complete directory to a partition, unless it was written there (``destination``).
 
         Args:
             files: file system of the table.
-            path: of the directory; its last part is its name in the partition.
+            path: path of the directory; its last part is the name in the partition.
             location: directory of the partition.
 
         Returns:
-            Its path there.
+            The path in the partition.
         """
         target = child(location, path.rpartition("/")[2])
         if path != target:
@@ -82,10 +83,10 @@ class Publication:
         return target
 
     def move(self, files: Renaming, path: str, target: str) -> None:
-        """Move a whole directory to its place.
+        """Move a complete directory to its place.
 
         Raises:
-            FileNotFoundError: there is no such directory.
+            FileNotFoundError: the directory does not exist.
         """
         self.put(target)
         files.rename(path, target)
@@ -96,15 +97,15 @@ class Publication:
         self.add(target)
 
     def add(self, path: str) -> None:
-        """Note a new file or directory, with all that is in it, which the commit must find."""
+        """Note a new file, or directory with its contents, which the commit must find."""
         self.trees.add(path)
         self.add_name(path)
 
     def add_name(self, path: str) -> None:
-        """Note a name that was added or removed: the directories on the way to it, up to the root.
+        """Note the directories above a name that was added or removed, up to the root.
 
-        All of them, because another transaction may have made one and not synced it yet. Of a path
-        outside the root it is only the directory that it lies in.
+        All of these directories are noted, because another transaction may have created one without
+        having synced it yet. For a path outside the root, only its parent directory is noted.
         """
         while True:
             path = path.rpartition("/")[0]
@@ -113,18 +114,18 @@ class Publication:
                 return
 
     def removed(self, path: str) -> None:
-        """Note that a directory is not in its place any more."""
+        """Note that a directory is no longer in its place."""
         self.placed = [placed for placed in self.placed if placed != path]
         self.add_name(path)
 
     def undo(self, files: Disk) -> None:
-        """Delete what was put into its place, which no reader has seen."""
+        """Delete the published directories, which no reader has seen."""
         for path in self.placed:
             files.delete(path)
 
 
 def sync_all(files: Disk, publications: Iterable[Publication]) -> None:
-    """Sync what the tables of a transaction have to sync, all at once, and forget it.
+    """Sync the new files and names of all tables of a transaction together, and forget them.
 
     Raises:
         FormatError: SYNC_FAILED.

@@ -1,7 +1,7 @@
-"""ORC files as pyorc reads them.
+"""ORC files, read by pyorc.
 
-pyorc has the C++ library of ORC. That library wrote no rows of ours, and shares no code with the
-parser of tails and the reader of rows that statements use. It is an extra (``acidsql[files]``).
+pyorc contains ORC's C++ library. acidsql writes no rows with this library, and it shares no code
+with the tail parser and the row reader that statements use. pyorc is an extra (``acidsql[files]``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acidsql.errors import AcidAnalysisError, AcidSqlError, FormatError
 from acidsql.storage.range_reader import open_ranges
 from acidsql.storage.readable_files import ReadableFiles
 
-# Rows of a batch; with more of them fewer calls go from Python into C++.
+# Rows of a batch; larger batches need fewer calls from Python into C++.
 _BATCH = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,20 +36,20 @@ def open_by_pyorc(
     *,
     as_dicts: bool = True,
 ) -> Iterator[Any]:
-    """Open a file in the block, as a reader of pyorc.
+    """Open a file in the block as a pyorc reader.
 
-    Dates and timestamps are texts, so that those which Python has no values for are read too.
+    Dates and timestamps are read as texts, because some of them have no Python value.
 
     Args:
         files: the file system.
-        path: of the file.
-        size: of the file in bytes, or of its complete part.
-        columns: names of the columns that are read; None for all.
-        as_dicts: whether structs, rows too, are dicts, and not tuples.
+        path: path of the file.
+        size: size in bytes of the file or of its complete part.
+        columns: names of the columns to read; None for all.
+        as_dicts: whether structs, including rows, are dicts instead of tuples.
 
     Raises:
-        AcidAnalysisError: PYORC_MISSING, it is not installed.
-        FormatError: FAILED_READ_FILE, here and in the block: the file is damaged, or gone.
+        AcidAnalysisError: PYORC_MISSING, pyorc is not installed.
+        FormatError: FAILED_READ_FILE, the file is damaged or missing; also raised in the block.
     """
     pyorc = _pyorc()
     kinds = pyorc.TypeKind
@@ -67,10 +67,10 @@ def open_by_pyorc(
                 struct_repr=pyorc.StructRepr.DICT if as_dicts else pyorc.StructRepr.TUPLE,
                 converters=converters,
             )
-    except AcidSqlError:  # of the block, and a RuntimeError
+    except AcidSqlError:  # raised by the block; it is also a RuntimeError
         raise
     except (pyorc.ORCError, OSError, RuntimeError, ValueError) as error:
-        # The message of pyorc ends with its name of the stream.
+        # pyorc's message ends with its name for the stream.
         reason = str(error).partition(" from <")[0] or type(error).__name__
         raise FormatError(
             "FAILED_READ_FILE", f"{path} cannot be read by pyorc: {reason}", {"path": path}
@@ -78,12 +78,12 @@ def open_by_pyorc(
 
 
 def count_events(files: ReadableFiles, path: str, size: int) -> int:
-    """Return the number of events in an ACID file, and decode the operation of each.
+    """Return the number of events in an ACID file; this decodes the operation of each event.
 
     Args:
         files: the file system.
-        path: of the file.
-        size: of the file in bytes.
+        path: path of the file.
+        size: size of the file in bytes.
 
     Raises:
         AcidAnalysisError: PYORC_MISSING.
@@ -106,7 +106,7 @@ def _pyorc() -> Any:
 
 
 def _converter(from_orc: Callable[..., str]) -> type:
-    """Return a class as pyorc takes them for values that are read; it asks for both ways."""
+    """Return a pyorc converter class for reading; pyorc requires both directions."""
     return type("Converter", (), {"from_orc": staticmethod(from_orc), "to_orc": staticmethod(str)})
 
 
@@ -118,7 +118,7 @@ def _date(days: int) -> str:
 
 
 def _timestamp(seconds: int, nanoseconds: int, _zone: object) -> str:
-    """Return a timestamp as text; pyorc gives a local time as if it were one of UTC."""
+    """Return a timestamp as text; pyorc returns local times as if they were in UTC."""
     try:
         text = f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
     except OverflowError:

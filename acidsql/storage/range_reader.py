@@ -11,7 +11,7 @@ def open_ranges(read: Callable[[int, int], bytes], size: int) -> BinaryIO:
     """Open a file so that only the parts that are read are fetched.
 
     Args:
-        read: reads bytes of the file: the offset of the first one, and their number.
+        read: reads bytes of the file; its arguments are the offset and the number of bytes.
         size: size of the file in bytes.
     """
     return cast(BinaryIO, io.BufferedReader(_RangeReader(read, size), 256 * 1024))

@@ -36,9 +36,9 @@ class MetadataColumns:
     Attributes:
         row_id: row id, a struct of ``writeid``, ``bucketid`` and ``rowid``.
         is_deleted: whether the row was deleted.
-        partition: index of its partition in the snapshot.
-        write_id: of its last event: that which inserted the row, or deleted it.
-        operation: of the event that is read, 0 for the insertion of a row.
+        partition: index of the row's partition in the snapshot.
+        write_id: write id of the row's last event, which inserted or deleted the row.
+        operation: operation of the event that is read, 0 for the insertion of a row.
     """
 
     row_id: str
@@ -68,13 +68,13 @@ def metadata_columns(table: Table) -> MetadataColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Way to read the rows of files.
+    """Options for reading the rows of files.
 
     Attributes:
-        deleted: what becomes of rows that the delete files name.
+        deleted: treatment of rows that the delete files name.
         keeps_deletes: whether executors may keep delete events for other tasks.
         counter: see ``bridge.AcidTable``.
-        zone: time zone of the local times in the files; None for that of the session.
+        zone: time zone of the local times in the files; None for the session's time zone.
         analyzed: see ``bridge.AcidTable``.
     """
 
@@ -99,16 +99,17 @@ def file_relation(
 
     Args:
         spark: the session.
-        table: whose columns the files have.
-        partitions: values of each; the ordinals of the files are indexes of this sequence.
-        files: those that are read.
-        reading: how.
-        zone: of the session.
-        statistics: bytes and rows for Spark's optimiser; -1 for a number of rows that is not known.
+        table: table whose columns the files have.
+        partitions: values of each partition; the ordinals of the files are indexes of this
+            sequence.
+        files: files to read.
+        reading: options for reading them.
+        zone: time zone of the session.
+        statistics: bytes and rows for Spark's optimiser; -1 for an unknown number of rows.
 
     Returns:
-        The relation, and the Java object that a plan refers to for as long as it can run. The
-        relation has the columns of the table, those of its partitions, and ``metadata_columns``.
+        The relation, and the Java object that a plan references while it can run. The relation has
+        the columns of the table, its partition columns, and ``metadata_columns``.
     """
     values = _partition_texts(partitions)
     keeps_deletes, zone = reading.keeps_deletes, reading.zone or zone
@@ -138,7 +139,7 @@ def file_relation(
 
 
 def event_file(listing: Listing, name: str, ordinal: int) -> DataFile:
-    """Return a file of a directory, to read all its events and no column of the table."""
+    """Return the ``DataFile`` to read all events of a file, without columns of the table."""
     return DataFile(
         kind=FileKind.EVENTS,
         path=child(listing.path, name),
@@ -154,7 +155,7 @@ _INSTANTS = {"acidsql.instants": "true"}
 
 @bridge.cached_per_session(256)
 def _declared_columns(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
-    """Return the columns of files with the types that the metastore has, CHAR and VARCHAR too."""
+    """Return the columns of files with the metastore's types, including CHAR and VARCHAR."""
     return StructType(
         [
             StructField(
@@ -169,7 +170,11 @@ def _declared_columns(spark: SparkSession, columns: tuple[Column, ...]) -> Struc
 
 
 def _initial_values(columns: Sequence[Column]) -> bytes | None:
-    """Encode the values of columns in files from before they were added, if one is not NULL."""
+    """Encode the values of columns in files that are older than the columns.
+
+    Returns:
+        None if all values are NULL.
+    """
     values = [column.initial for column in columns]
     return None if values.count(None) == len(values) else encode_partitions([values])
 

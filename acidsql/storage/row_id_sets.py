@@ -28,7 +28,7 @@ class RowIdSet:
 
     @classmethod
     def of(cls, keys: Iterable[pa.Table]) -> RowIdSet:
-        """Build the set of the row ids in tables, in any order and perhaps repeated.
+        """Build the set of the row ids in tables; they may be unsorted and repeated.
 
         Args:
             keys: tables with the columns of ``RowId``.
@@ -38,19 +38,21 @@ class RowIdSet:
             columns = [table[name].to_numpy().astype(np.int64) for name in RowId._fields]
             for place, rows in runs(*columns):
                 parts[place].append(rows)
-        # numpy's union sorts; most groups are one run of a file, which is sorted already.
-        found = {place: np.unique(np.concatenate(own)) for place, own in parts.items()}
-        return cls(MappingProxyType(found))
+        # numpy's unique sorts. Most groups are a single run of a file, which is already sorted.
+        rows_by_place = {
+            place: np.unique(np.concatenate(arrays)) for place, arrays in parts.items()
+        }
+        return cls(MappingProxyType(rows_by_place))
 
     def common(self, other: RowIdSet) -> RowId | None:
-        """Return a row id that is in both sets, the least by write id and bucket, or None."""
+        """Return the lowest row id, by write id and bucket, that is in both sets, or None."""
         if len(other.rows) < len(self.rows):
             return other.common(self)
         for place in sorted(self.rows.keys() & other.rows.keys()):
-            few, many = sorted((self.rows[place], other.rows[place]), key=len)
-            # Not numpy's intersect1d: it sorts both, and one of them may be small.
-            _, is_known = look_up(many, few)
-            equal = few[is_known]
+            smaller, larger = sorted((self.rows[place], other.rows[place]), key=len)
+            # numpy's intersect1d is not used, because it sorts both, and one may be small.
+            _, is_known = look_up(larger, smaller)
+            equal = smaller[is_known]
             if len(equal):
                 return RowId(*place, int(equal[0]))
         return None
@@ -58,33 +60,36 @@ class RowIdSet:
     def contains(
         self, write_ids: _Numbers, buckets: _Numbers, row_ids: _Numbers
     ) -> npt.NDArray[np.bool_]:
-        """Return which row ids are in the set.
+        """Return whether the set contains each row id, shape (rows,).
 
         Args:
             write_ids: shape (rows,).
             buckets: shape (rows,).
             row_ids: shape (rows,).
         """
-        found = np.zeros(len(row_ids), np.bool_)
+        is_contained = np.zeros(len(row_ids), np.bool_)
         start = 0
         for place, run in runs(write_ids, buckets, row_ids):
             known = self.rows.get(place)
             if known is not None:
-                _, found[start : start + len(run)] = look_up(known, run)
+                _, is_contained[start : start + len(run)] = look_up(known, run)
             start += len(run)
-        return found
+        return is_contained
 
     def __len__(self) -> int:
         return sum(len(rows) for rows in self.rows.values())
 
 
 def look_up(known: _Numbers, wanted: _Numbers) -> tuple[_Numbers, npt.NDArray[np.bool_]]:
-    """Return the positions of numbers among others, and which of them are there; where one is not,
-    its position is of another number.
+    """Look up numbers among known numbers.
 
     Args:
         known: ascending and distinct, at least one, shape (known,).
         wanted: shape (wanted,).
+
+    Returns:
+        The positions in ``known``, and whether each number is known. The position of an unknown
+        number has no meaning.
     """
     positions = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     return positions, known[positions] == wanted

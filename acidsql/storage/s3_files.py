@@ -1,7 +1,7 @@
 """Files of S3 through Arrow's client, for programs without Spark and without a JVM.
 
-There are no directories, and a file cannot be appended to: it is uploaded part by part, and is
-there as a whole when the upload ends.
+S3 has no directories, and files cannot be appended to. A file is uploaded part by part, and appears
+as a whole when the upload ends.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ _NANOSECONDS = 1_000_000  # in a millisecond, which Hadoop counts
 
 
 class S3Files:
-    """Operations on paths of S3 (``s3a://bucket/…``), with the meaning that ``FileSystem`` gives
-    them.
+    """Operations on paths of S3 (``s3a://bucket/…``), as in ``FileSystem``.
 
     Args:
-        client: of Arrow.
+        client: Arrow's client.
 
     Errors of S3 are raised as ``OSError``.
     """
@@ -35,51 +34,51 @@ class S3Files:
         self._uploads: dict[str, Any] = {}
 
     def has(self, path: str) -> bool:
-        """Return whether a path is one of S3."""
+        """Return whether a path is on S3."""
         return _PLACE.fullmatch(path) is not None
 
     def check(self, directory: str) -> None:
-        """Check that S3 answers and has the bucket; a directory without files is none."""
+        """Check that S3 answers and that the bucket exists; empty directories do not exist."""
         bucket = _place(directory).partition("/")[0]
         if self._client.get_file_info(bucket).type is not fs.FileType.Directory:
             raise FileNotFoundError(f"there is no bucket {bucket}")
 
     def object_store(self, path: str) -> S3Files:
-        """Return this: all of its paths are on one object store."""
+        """Return ``self``, because all paths are on one object store."""
         del path
         return self
 
     def delete_objects(self, path: str) -> None:
-        """Delete what a directory has now, and nothing that comes later."""
-        for found in self._below(path, recursive=True):
-            if found.type is fs.FileType.File:
-                self._client.delete_file(found.path)
+        """Delete the present files of a directory, but no files that are created later."""
+        for entry in self._below(path, recursive=True):
+            if entry.type is fs.FileType.File:
+                self._client.delete_file(entry.path)
 
     def exists(self, path: str) -> bool:
-        """Return whether there is a file, or files below a directory."""
+        """Return whether a path is a file, or a directory with files below it."""
         return self._info(path).type is not fs.FileType.NotFound
 
     def is_directory(self, path: str) -> bool:
-        """Return whether files are below a path."""
+        """Return whether there are files below a path."""
         return self._info(path).type is fs.FileType.Directory
 
     def names(self, path: str) -> tuple[str, ...]:
-        """Return the names in a directory, sorted; one that does not exist has none."""
-        return tuple(sorted(found.base_name for found in self._below(path)))
+        """Return the names in a directory, sorted; a missing directory has no names."""
+        return tuple(sorted(entry.base_name for entry in self._below(path)))
 
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
-        found = self._info(path)
-        if found.type is not fs.FileType.File:
+        info = self._info(path)
+        if info.type is not fs.FileType.File:
             raise FileNotFoundError(f"there is no file {path}")
-        return int(found.size)
+        return int(info.size)
 
     def version(self, path: str) -> FileVersion | None:
-        """Return the version of a file, or None if there is none."""
-        found = self._info(path)
-        if found.type is not fs.FileType.File:
+        """Return the version of a file, or None if the file does not exist."""
+        info = self._info(path)
+        if info.type is not fs.FileType.File:
             return None
-        return FileVersion(found.size, found.mtime_ns // _NANOSECONDS)
+        return FileVersion(info.size, info.mtime_ns // _NANOSECONDS)
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
@@ -95,18 +94,20 @@ class S3Files:
             stream.write(content)
 
     def begin(self, path: str, content: bytes) -> None:
-        """Begin to upload a file that must not exist; it is there from a synced ``append`` on."""
+        """Begin to upload a file that must not exist; a synced ``append`` makes it visible."""
         if self.exists(path):
             raise FileExistsError(f"{path} exists")
         self._uploads[path] = self._client.open_output_stream(_place(path))
         self._uploads[path].write(content)
 
     def append(self, path: str, content: bytes, offset: int, *, sync: bool = False) -> None:
-        """Upload more of a file.
+        """Upload more content of a file.
 
         Args:
-            offset: number of bytes before it.
-            sync: whether the upload ends with it.
+            path: the file.
+            content: bytes to upload.
+            offset: number of bytes that were uploaded before.
+            sync: whether to end the upload after this content.
         """
         if path not in self._uploads:
             raise io.UnsupportedOperation(f"{path} is on S3, which appends to no file")
@@ -119,25 +120,25 @@ class S3Files:
             stream.close()
 
     def make_directory(self, path: str) -> None:
-        """Do nothing: a directory is there if files are below it."""
+        """Do nothing, because a directory exists if there are files below it."""
 
     def move(self, source: str, target: str) -> bool:
-        """Refuse: a rename would be a copy, and readers could see half of it."""
+        """Refuse, because a rename would be a copy, and readers could see an incomplete copy."""
         raise io.UnsupportedOperation(f"{source} cannot be renamed to {target} on S3")
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory with all that is below it; it may be gone."""
+        """Delete a file, or a directory with its contents; it need not exist."""
         upload = self._uploads.pop(path, None)
         if upload is not None:
-            upload.close()  # Arrow gives no upload up
-        found = self._info(path)
-        if found.type is fs.FileType.File:
-            self._client.delete_file(found.path)
-        elif found.type is fs.FileType.Directory:
-            self._client.delete_dir(found.path)
+            upload.close()  # Arrow cannot abort an upload
+        info = self._info(path)
+        if info.type is fs.FileType.File:
+            self._client.delete_file(info.path)
+        elif info.type is fs.FileType.Directory:
+            self._client.delete_dir(info.path)
 
     def delete_if_empty(self, path: str) -> bool:
-        """Return whether no file is below a directory; then it is none."""
+        """Return whether there is no file below a directory, which then does not exist."""
         return not self.names(path)
 
     def _info(self, path: str) -> fs.FileInfo:
@@ -145,8 +146,8 @@ class S3Files:
 
     def _below(self, path: str, *, recursive: bool = False) -> list[fs.FileInfo]:
         selector = fs.FileSelector(_place(path), allow_not_found=True, recursive=recursive)
-        found: list[fs.FileInfo] = self._client.get_file_info(selector)
-        return found
+        entries: list[fs.FileInfo] = self._client.get_file_info(selector)
+        return entries
 
 
 def _place(path: str) -> str:
@@ -155,7 +156,7 @@ def _place(path: str) -> str:
     >>> _place("s3a://bucket/t/p=1%2F2"), _place("s3://bucket")
     ('bucket/t/p=1%2F2', 'bucket')
     """
-    found = _PLACE.fullmatch(path)
-    if found is None:
+    match = _PLACE.fullmatch(path)
+    if match is None:
         raise ValueError(f"{path} is no path of S3")
-    return found["path"].rstrip("/")
+    return match["path"].rstrip("/")

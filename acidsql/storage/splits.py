@@ -1,4 +1,4 @@
-"""Parts of files that the tasks of a scan read, and the bytes that describe them to the reader.
+"""Parts of files that the tasks of a scan read, and their encoding for the reader.
 
 The reader's class ``Splits`` decodes them.
 """
@@ -17,12 +17,12 @@ from acidsql.format.valid_lists import ValidWriteIdList
 _T = TypeVar("_T", bound=Hashable)
 
 
-# Below all write ids, that of original files too.
+# Lower than all write ids, including the write id of original files.
 _NONE = -(1 << 63)
 
 
 class FileKind(IntEnum):
-    """Kinds of files, by the numbers that the reader has."""
+    """Kinds of files, with the numbers that the reader uses."""
 
     EVENTS = 0
     ORIGINAL = 1
@@ -31,15 +31,15 @@ class FileKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteFile:
-    """Delete file whose events may name rows of other files.
+    """Delete file with events that can name rows of other files.
 
     Attributes:
-        path: qualified.
-        length: in bytes.
-        modified: when it was written, as its file system says.
-        events: their number.
-        bounds: least and greatest write id, bucket property and row id of the rows that they name;
-            () if that is not known.
+        path: qualified path.
+        length: size in bytes.
+        modified: modification time that the file system reports.
+        events: number of events.
+        bounds: lowest and highest write id, bucket property and row id of the rows that the events
+            name; () if they are not known.
     """
 
     path: str
@@ -54,8 +54,8 @@ class RowIds:
     """Row ids of the rows of an original file.
 
     Attributes:
-        write_id: of all of them.
-        bucket: bucket property of all of them.
+        write_id: write id of all rows.
+        bucket: bucket property of all rows.
         first: row id of the first row.
     """
 
@@ -69,16 +69,16 @@ class DataFile:
     """File with rows of a table.
 
     Attributes:
-        kind: what its rows are.
-        path: qualified.
-        length: bytes that count.
-        columns: how many of the table's columns it may have.
-        ordinal: index of its partition.
-        visible: write ids of the rows that count; None if all do.
-        deletes: delete files that may name its rows.
+        kind: kind of the file.
+        path: qualified path.
+        length: number of bytes to read.
+        columns: number of the table's columns that the file can have.
+        ordinal: index of the file's partition.
+        visible: write ids of the rows that count; None if all rows count.
+        deletes: delete files that can name rows of this file.
         deleters: write ids whose delete events count; None without ``deletes``.
-        own_deletes: whether only those events count that have the write id of the row.
-        row_ids: of an original file, None of others.
+        own_rows_only: whether a delete event counts only if the row has the event's write id.
+        row_ids: row ids of an original file, None for other files.
     """
 
     kind: FileKind
@@ -89,13 +89,13 @@ class DataFile:
     visible: ValidWriteIdList | None = None
     deletes: tuple[DeleteFile, ...] = ()
     deleters: ValidWriteIdList | None = None
-    own_deletes: bool = False
+    own_rows_only: bool = False
     row_ids: RowIds | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Stripes of a file that begin in a range of its bytes, from ``start`` on."""
+    """Part of a file: the stripes that begin in a range of bytes from ``start`` on."""
 
     file: DataFile
     start: int
@@ -103,25 +103,25 @@ class Part:
 
 
 def split_size(sizes: Sequence[int], *, tasks: int, most: int, open_cost: int) -> int:
-    """Return the largest part of a file in bytes, as Spark finds it (``FilePartition``).
+    """Return the largest part of a file in bytes, computed as in Spark (``FilePartition``).
 
     Args:
-        sizes: of the files, in bytes.
-        tasks: number of tasks that run at once.
+        sizes: sizes of the files in bytes.
+        tasks: number of tasks that run in parallel.
         most: largest part in bytes that the session allows.
-        open_cost: bytes that opening a file counts as.
+        open_cost: cost of opening a file, in bytes.
     """
     counted = sum(sizes) + open_cost * len(sizes)
     return min(most, max(open_cost, counted // max(tasks, 1)))
 
 
 def plan_tasks(files: Sequence[DataFile], size: int, open_cost: int) -> list[list[Part]]:
-    """Cut files into parts, and give parts to tasks, the largest first, as Spark does.
+    """Split files into parts, and assign the parts to tasks, the largest first, as Spark does.
 
     Args:
-        files: those that are read.
-        size: of the largest part, in bytes.
-        open_cost: bytes that opening a file counts as.
+        files: files to read.
+        size: largest part in bytes.
+        open_cost: cost of opening a file, in bytes.
     """
     parts = sorted(_cut(files, size), key=lambda part: -part.length)
     tasks: list[list[Part]] = []
@@ -143,7 +143,7 @@ def _cut(files: Sequence[DataFile], size: int) -> Iterator[Part]:
 
 @dataclass(slots=True)
 class _Numbers(Generic[_T]):
-    """Numbers of things that several parts share, in the order of their first use."""
+    """Numbers of the objects that several parts share, in the order of their first use."""
 
     known: dict[_T, int] = field(default_factory=dict)
 
@@ -155,8 +155,8 @@ def encode(tasks: Sequence[Sequence[Part]], *, keeps_deletes: bool) -> bytes:
     """Encode the parts that each task reads.
 
     Args:
-        tasks: parts of each.
-        keeps_deletes: whether delete events may be kept by executors for other tasks.
+        tasks: parts of each task.
+        keeps_deletes: whether executors may keep delete events for other tasks.
     """
     lists: _Numbers[ValidWriteIdList] = _Numbers()
     deletes: _Numbers[tuple[DeleteFile, ...]] = _Numbers()
@@ -188,7 +188,7 @@ def _part(
     ]
     if file.deletes and file.deleters is not None:
         made += [_int(deletes.of(file.deletes)), _int(lists.of(file.deleters))]
-        made.append(struct.pack(">??", keeps_deletes, file.own_deletes))
+        made.append(struct.pack(">??", keeps_deletes, file.own_rows_only))
     else:
         made.append(_int(-1))
     if file.row_ids is not None:
@@ -232,6 +232,6 @@ def encode_partitions(values: Sequence[Sequence[str | None]]) -> bytes:
         values: texts of each partition, in the order of the partition columns; None for NULL.
     """
     made = [_int(len(values))]
-    for own in values:
-        made += [_int(-1) if text is None else _text(text) for text in own]
+    for texts in values:
+        made += [_int(-1) if text is None else _text(text) for text in texts]
     return b"".join(made)

@@ -1,21 +1,20 @@
 """Staging: a Spark job writes events into bucket files of a directory that readers ignore.
 
-Events are rows of the first five columns of an ACID file, then the table's columns as
-``__field_0``, …, and what determines the file of an event:
+Events are rows with the first five columns of an ACID file, then the table's columns as
+``__field_0``, …, and columns that determine the file of an event:
 
-- ``__target``: its destination: ``i<statement id>`` for rows, ``d<statement id>`` for the row ids
-  of deleted rows, ``u<statement id>`` for updates, which are both. Row ids that only take part in
-  MERGE's cardinality check have ``m``;
+- ``__target``: the destination. It is ``i<statement id>`` for rows, ``d<statement id>`` for the row
+  ids of deleted rows, and ``u<statement id>`` for updates, which are both. Row ids that are only
+  used in MERGE's cardinality check have ``m``;
 - ``__part_0``, …: the values of the partition columns of a row as text, in Hive's form, never null;
-- ``__old_0``, …: those of the row that the row id is of;
-- ``__bucket``, if the table is bucketed: the bucket of a row, 0 of other events.
+- ``__old_0``, …: the same values of the row that the row id names;
+- ``__bucket``, if the table is bucketed: the bucket of a row, 0 for other events.
 
-A file has the rows of one partition. The row ids of all partitions are staged together, in a file
-for each task and statement id. In place of the write id, their ``currentTransaction`` has the
-ordinal of their partition (``DeletePlaces``).
+A file contains the rows of one partition. The row ids of all partitions are staged together, in a
+file for each task and statement id. Their ``currentTransaction`` contains the ordinal of the
+partition (``DeletePlaces``) instead of the write id.
 
-The writer gives the keys of new rows: its own counter numbers them, so they do not depend on the
-plan below.
+The writer assigns the keys of new rows from its own counter, so they do not depend on the plan.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _FIELD = "__field_"
 ORC_COMPRESS = "orc.compress"
 
 
-# The writer gives a new row its key, and its file the write id.
+# Placeholders: the writer assigns the key of a new row and the write id of its file.
 NEW_ROW = {
     "operation": "0",
     "originalTransaction": "0L",
@@ -61,8 +60,9 @@ class Target:
     """Destination of events: rows or delete events of one statement id.
 
     Attributes:
-        statement_id: within the statement, from 0 on.
-        first: number of statement ids that its transaction has used before.
+        deletes: whether the events are delete events.
+        statement_id: number within the statement, from 0 on.
+        first: number of statement ids that the transaction has used before.
     """
 
     deletes: bool
@@ -76,11 +76,11 @@ class Target:
 
     @property
     def update_name(self) -> str:
-        """Name in staging of events that delete a row and are the new one."""
+        """Name in staging of events that delete a row and contain the new row."""
         return f"u{self.statement_id}"
 
     def bucket_property(self, bucket: int = 0) -> int:
-        """Return the bucket property of its rows in a bucket."""
+        """Return the bucket property of the target's rows in a bucket."""
         return encode(bucket, self.first + self.statement_id)
 
 
@@ -90,9 +90,10 @@ def codec(table: Table) -> str:
 
 
 def orc_options(table: Table) -> dict[str, str]:
-    """Return the settings of ORC's writer: the table's.
+    """Return the table's settings for ORC's writer.
 
-    ORC knows an ACID file by its columns, and takes names of columns for those of ``row``.
+    ORC recognises an ACID file by its columns, and applies names of columns to the fields of
+    ``row``.
     """
     options = {k: v for k, v in table.properties.items() if k.startswith("orc.")}
     return {**options, ORC_COMPRESS: codec(table).upper()}
@@ -105,6 +106,7 @@ def partition_text(value: str, field: StructField) -> str:
 
     Args:
         value: SQL of the value.
+        field: partition column.
     """
     text = f"CAST({value} AS STRING)"
     if isinstance(field.dataType, DecimalType) and field.dataType.scale > 0:
@@ -115,26 +117,27 @@ def partition_text(value: str, field: StructField) -> str:
 def part_columns(table: Table) -> list[str]:
     """Return the names of the partition columns in staging.
 
-    They are not the table's own names, which could equal those of ACID columns.
+    These are not the table's own names, which could be equal to names of ACID columns.
     """
     return [f"{PART}{i}" for i in range(len(table.partition_columns))]
 
 
 def old_part_columns(table: Table) -> list[str]:
-    """Return the names of the partition columns of the rows whose row ids events have."""
+    """Return the names of the partition columns of the rows that the row ids of events name."""
     return [f"{OLD_PART}{i}" for i in range(len(table.partition_columns))]
 
 
 def directory_columns(table: Table) -> list[str]:
-    """Return the columns other than the target that determine the file of a row: the outermost
-    directory first.
+    """Return the columns, except the target, that determine the file of a row.
+
+    The column of the outermost directory comes first.
     """
     buckets = [BUCKET_COLUMN] if table.num_buckets else []
     return [*part_columns(table), *buckets]
 
 
 def fields_sql(values: Sequence[str]) -> dict[str, str]:
-    """Return a table's columns as events have them, as SQL by name."""
+    """Return the SQL of a table's columns by their names in events."""
     return {f"{_FIELD}{i}": value for i, value in enumerate(values)}
 
 
@@ -180,23 +183,25 @@ def write_events(
 ) -> None:
     """Write events of any targets and partitions in one job.
 
-    They are shuffled by directory first, so that a statement which touches few rows of many files
-    writes few files; events of a small table are written by one task instead. The rows of one
-    bucket of a bucketed table are in one task, because they become one file. Events that a task
-    could compute differently when it runs again are computed by a job of their own before they are
-    shuffled.
+    The events are first shuffled by directory, so that a statement that changes few rows of many
+    files writes few files. One task writes all events of a small table instead. All rows in a
+    bucket of a bucketed table are in one task, because they become one file. If a task could
+    compute events differently when it runs again, a separate job computes them before the shuffle.
 
     Args:
-        events: all columns of an event except ``currentTransaction``; those of the table are left
+        events: all columns of an event except ``currentTransaction``; the table's columns are left
             out if there are no rows.
+        staging: place where the statement stages.
+        table: the table.
+        write_id: write id of the transaction.
         rows: the targets that get rows.
-        only: name of the one target of all events, if it is known.
-        places: partitions of the rows whose row ids the events have, if there are any and the table
-            is partitioned.
+        only: name of the only target of all events, if it is known.
+        places: partitions of the rows that the events delete, if there are delete events and the
+            table is partitioned.
     """
     directories = directory_columns(table) if rows else []
-    few = bridge.input_bytes(events) <= limits().one_task_bytes
-    if few:
+    is_small = bridge.input_bytes(events) <= limits().one_task_bytes
+    if is_small:
         placed = events.coalesce(1)
     elif table.num_buckets and rows:
         placed = bridge.computed_once(events).repartition(*directories)
@@ -224,7 +229,7 @@ def write_events(
 
 
 def event_sql(table: Table, place: str, *, has_rows: bool) -> list[str]:
-    """Return the columns of events that a file has, as SQL.
+    """Return the SQL of the columns of events that a file contains.
 
     Args:
         table: the table.
@@ -236,12 +241,13 @@ def event_sql(table: Table, place: str, *, has_rows: bool) -> list[str]:
 
 
 def write_buckets(events: DataFrame, place: str, schema: bridge.FileSchema) -> list[StagedFile]:
-    """Write events that have their keys, sorted, into one file for each bucket.
+    """Write events that already have keys, sorted, into one file for each bucket.
 
     Args:
-        events: the columns of a file, then ``BUCKET_COLUMN``; those of a bucket are in one task.
+        events: the columns of a file, then ``BUCKET_COLUMN``; all events of a bucket are in one
+            task.
         place: directory for the files.
-        schema: of the files.
+        schema: schema of the files.
     """
     ordered = events.sortWithinPartitions(BUCKET_COLUMN, *KEYS)
     layout = bridge.Layout(only="", inserting={}, is_bucketed=True)
@@ -251,12 +257,15 @@ def write_buckets(events: DataFrame, place: str, schema: bridge.FileSchema) -> l
 def write_keys(
     keys: DataFrame, staging: StagingPlace, table: Table, row: StructType, write_id: int
 ) -> list[StagedFile]:
-    """Write row ids as sorted delete events, those of a target, partition and bucket into one file.
+    """Write row ids as sorted delete events, with one file per target, partition and bucket.
 
     Args:
-        keys: ``KEYS``, ``TARGET``, ``PLACE_COLUMN`` and ``BUCKET_COLUMN``; nothing else is shuffled
-            and sorted.
+        keys: ``KEYS``, ``TARGET``, ``PLACE_COLUMN`` and ``BUCKET_COLUMN``; only these columns are
+            shuffled and sorted.
+        staging: place where the statement stages.
+        table: the table.
         row: the table's columns, for the schema of the file.
+        write_id: write id of the transaction.
     """
     directories = [TARGET, PLACE_COLUMN, BUCKET_COLUMN]
     ordered = keys.repartition(*directories).sortWithinPartitions(*directories, *KEYS)
@@ -272,7 +281,7 @@ def write_keys(
 def bucket_file_schema(
     table: Table, row: StructType, columns: StructType, *, zone: str
 ) -> bridge.FileSchema:
-    """Return what the files of a table are like.
+    """Return the schema of a table's bucket files.
 
     Args:
         table: the table.
@@ -306,7 +315,7 @@ def _write(
 
 
 def row_types(events: StructType, table: Table) -> tuple[StructType, StructType]:
-    """Return the table's columns that events have, and all of them by their names in files."""
+    """Return the table's columns in events, and the same columns with their names in files."""
     fields = [f for f in events.fields if f.name.startswith(_FIELD)]
     named = zip(table.columns, fields, strict=bool(fields))
     row = StructType([StructField(column.stored_name, f.dataType) for column, f in named])
@@ -332,10 +341,11 @@ def save(
     """Write rows into staging by a job.
 
     Args:
-        rows: sorted by ``directories`` in each task.
+        rows: rows that are sorted by ``directories`` in each task.
+        staging: place where the statement stages.
         path: directory in staging.
         file_format: class of Spark's ``FileFormat``.
-        options: as a DataFrame's writer takes them.
+        options: options of a DataFrame's writer.
         directories: the last columns, whose values become directories.
 
     Raises:

@@ -22,9 +22,9 @@ OPERATION, ORIGINAL_WRITE_ID, BUCKET, ROW_ID = 1, 2, 3, 4
 
 
 def tail_bytes(files: ReadableFiles, path: str, size: int) -> bytes:
-    """Read the last bytes of an ORC file, at least its whole tail; ``size`` is that of the file.
+    """Read the last bytes of an ORC file of ``size`` bytes, at least its whole tail.
 
-    A tail that says that it is larger than the file is left to its parser.
+    If a tail claims to be larger than the file, its parser reports the error.
     """
     first = limits().tail_bytes
     last = files.read(path, max(0, size - first), min(size, first), size)
@@ -38,7 +38,7 @@ def read_tail(files: ReadableFiles, path: str, size: int | None = None) -> OrcTa
     """Read the tail of an ORC file.
 
     Args:
-        size: of the file in bytes, if it is known.
+        size: size of the file in bytes, if it is known.
 
     Raises:
         FormatError: errors of ``parse_tail``, with the file's name.
@@ -52,10 +52,10 @@ def parsed(
     parse: Callable[[bytes, int], _Parsed],
     size: int | None = None,
 ) -> _Parsed:
-    """Return the result of ``parse`` for the last bytes of an ORC file and its size.
+    """Apply ``parse`` to the last bytes of an ORC file and its size.
 
     Args:
-        size: of the file in bytes, if it is known.
+        size: size of the file in bytes, if it is known.
 
     Raises:
         FormatError: errors of ``parse``, with the file's name.
@@ -71,11 +71,12 @@ def parsed(
 class TailCache:
     """LRU cache of the tails of published files.
 
-    A published file never changes. But its table may be dropped and another one made in its place,
-    so a file is known by its path and version.
+    A published file never changes. However, its table can be dropped and another table created in
+    its place, so a file is identified by its path and version.
 
     Args:
-        capacity: most tails to keep.
+        files: file system of the files.
+        capacity: largest number of tails to keep.
     """
 
     def __init__(self, files: ReadableFiles, capacity: int) -> None:
@@ -83,19 +84,19 @@ class TailCache:
         self._known: LruCache[OrcTail] = LruCache(capacity)
 
     def shared_with(self, files: ReadableFiles) -> TailCache:
-        """Return a cache that has the same tails, and reads others by other file systems."""
+        """Return a cache that shares these tails, and reads further tails through ``files``."""
         shared = TailCache(files, 0)
         shared._known = self._known
         return shared
 
     def tail(self, path: str, version: FileVersion) -> OrcTail:
-        """Return the tail of a published file, or of its complete part if it is still written."""
+        """Return the tail of a published file, or of its complete part if it is still open."""
         read = partial(read_tail, self._files, path, version.size)
         return self._known.get((path, version), read)
 
 
 class TailSource(Protocol):
-    """Source of the tails of files: an ``AcidSession``, a reader without Spark."""
+    """Source of the tails of files: an ``AcidSession`` or a reader without Spark."""
 
     @property
     def tails(self) -> TailCache:
@@ -117,7 +118,7 @@ def stripe_keys(
     """Yield the key columns of stripes of an ACID file, in the order of a row id's parts.
 
     Raises:
-        FormatError: FAILED_READ_FILE, they are damaged.
+        FormatError: FAILED_READ_FILE, the stripes are damaged.
     """
     with files.open(path) as stream:
         reader = pa_orc.ORCFile(stream)

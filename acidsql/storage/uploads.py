@@ -1,5 +1,6 @@
-"""Uploads to object stores that a client began and, killed, never ended: their parts are invisible,
-and the store keeps them.
+"""Unfinished uploads of killed clients to object stores.
+
+Their parts are invisible, but the store keeps them.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from acidsql.storage.object_store import ObjectStoreFiles
 
 
 def is_dead(path: str, open_txns: Collection[int], open_write_ids: Collection[int]) -> bool:
-    """Return whether no open transaction writes a file; False of a file without a transaction.
+    """Return whether no open transaction writes a file; False for a file without a transaction.
 
     Args:
-        path: of the file, relative to the directory of its table.
+        path: path of the file, relative to the directory of its table.
         open_txns: ids of all open transactions.
-        open_write_ids: their write ids in the table.
+        open_write_ids: write ids of these transactions in the table.
     """
     for name in path.split("/")[:-1]:
         number = name.removeprefix(STAGING_PREFIX)
@@ -36,14 +37,15 @@ def is_dead(path: str, open_txns: Collection[int], open_write_ids: Collection[in
 def dead_uploads(
     files: ObjectStoreFiles, metastore: Metastore, table: Table
 ) -> Sequence[bridge.s3.Upload]:
-    """Return the uploads below a table's directory that no open transaction makes."""
-    # Listed before the open transactions: these uploads belong to older ones.
-    found = files.uploads_below(table.location)
-    if not found:
+    """Return the uploads below a table's directory that belong to no open transaction."""
+    # The uploads are listed first, so that the later list of open transactions contains every
+    # transaction that may still write one of them.
+    uploads = files.uploads_below(table.location)
+    if not uploads:
         return ()
     open_txns = {t.txn_id for t in metastore.open_txns() if t.state is TxnState.OPEN}
     seen = metastore.valid_write_ids(table.database, table.name, metastore.valid_txns())
     later = metastore.write_ids_after(table.database, table.name, seen.high_water_mark)
     unended = {*seen.open, *later}
     root = f"{table.location}/"
-    return [u for u in found if is_dead(u.path.removeprefix(root), open_txns, unended)]
+    return [u for u in uploads if is_dead(u.path.removeprefix(root), open_txns, unended)]

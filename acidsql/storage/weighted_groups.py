@@ -19,8 +19,8 @@ def weighted_groups(
     Args:
         pieces: the pieces.
         weight: returns the weight of a piece.
-        most: weight of a group, unless it has only one piece.
-        longest: number of pieces of a group at most; None if there is no such limit.
+        most: largest weight of a group, unless it has only one piece.
+        longest: largest number of pieces in a group; None for no limit.
 
     >>> list(weighted_groups([2, 2, 2, 9], int, 4))
     [[2, 2], [2], [9]]
@@ -28,11 +28,11 @@ def weighted_groups(
     group: list[_Piece] = []
     total = 0
     for piece in pieces:
-        own = weight(piece)
-        if group and (total + own > most or len(group) == longest):
+        piece_weight = weight(piece)
+        if group and (total + piece_weight > most or len(group) == longest):
             yield group
             group, total = [], 0
         group.append(piece)
-        total += own
+        total += piece_weight
     if group:
         yield group

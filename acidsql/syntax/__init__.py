@@ -1,4 +1,4 @@
-"""Parser of the statements that acidsql executes itself; all others are left to Spark."""
+"""Parser of the statements that acidsql executes itself. Spark executes all others."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from acidsql.syntax.nodes import Name, Named, PartitionFilter, PartitionSpec, Sp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterTable(Named):
-    """``ALTER TABLE`` of a kind that no other class here is for.
+    """``ALTER TABLE`` of a kind without a class in this module.
 
     Attributes:
         rest: everything after the name.
@@ -50,8 +50,8 @@ class CreateTag(Named):
     """``CREATE TAG name [AS OF VERSION n] [RETAIN n DAYS]`` of Apache Iceberg.
 
     Attributes:
-        version: write id; None for what is committed now.
-        retain_days: for how long the version is kept; None: until the tag is dropped.
+        version: write id; None for the current version.
+        retain_days: days to keep the version; None: until the tag is dropped.
     """
 
     tag: str
@@ -97,7 +97,7 @@ class AddColumns(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceColumns(Named):
-    """``REPLACE COLUMNS (…)``; the attributes are those of ``AddColumns``."""
+    """``REPLACE COLUMNS (…)``, with the same attributes as ``AddColumns``."""
 
     columns: Span
     cascade: bool = False
@@ -129,13 +129,13 @@ class ChangeColumn(Named):
     Attributes:
         column_name: the column.
         new_column: its new name.
-        definition: its type and what follows: NOT NULL, DEFAULT, COMMENT, FIRST, AFTER.
-        comment: of ``ALTER COLUMN a COMMENT``.
-        not_null: true for ``SET NOT NULL``, false for ``DROP NOT NULL``.
-        default: of ``SET DEFAULT``.
-        without_default: whether it is ``DROP DEFAULT``.
-        sync_identity: whether it is ``SYNC IDENTITY``.
-        moved: True for only ``FIRST``, the name of the column for only ``AFTER``.
+        definition: its type and the clauses NOT NULL, DEFAULT, COMMENT, FIRST and AFTER.
+        comment: comment of ``ALTER COLUMN a COMMENT``.
+        not_null: True for ``SET NOT NULL``, False for ``DROP NOT NULL``.
+        default: expression of ``SET DEFAULT``.
+        without_default: whether the statement is ``DROP DEFAULT``.
+        sync_identity: whether the statement is ``SYNC IDENTITY``.
+        moved: True for ``FIRST`` without other changes; for ``AFTER``, the name of that column.
         cascade: whether ``CASCADE`` is given, which changes partitions as well.
     """
 
@@ -153,7 +153,7 @@ class ChangeColumn(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddConstraint(Named):
-    """``ADD CONSTRAINT …``, also of a constraint without a name.
+    """``ADD CONSTRAINT …``, also for a constraint without a name.
 
     Attributes:
         constraint: the constraint, which ``constraints.parse_constraint`` reads.
@@ -198,7 +198,7 @@ class CommentOnTable(Named):
     """Spark's ``COMMENT ON TABLE t IS …``.
 
     Attributes:
-        comment: the new one, None for NULL.
+        comment: the new comment, None for NULL.
     """
 
     comment: str | None = None
@@ -206,10 +206,10 @@ class CommentOnTable(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentOnColumn(Named):
-    """Spark's ``COMMENT ON COLUMN t.c IS …``; the last part of the name is that of the column.
+    """Spark's ``COMMENT ON COLUMN t.c IS …``; the last part of the name is the column.
 
     Attributes:
-        comment: the new one, None for NULL.
+        comment: the new comment, None for NULL.
     """
 
     comment: str | None = None

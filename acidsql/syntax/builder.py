@@ -1,10 +1,10 @@
-"""Builder of the statements' dataclasses from the grammar's parse trees.
+"""Builder of the statement dataclasses from the parse trees of the grammar.
 
-A rule of the grammar has the name of the dataclass or of the field that it fills. So this module
-names only those rules whose value is not simply their content.
+A rule of the grammar has the name of the dataclass or of the field that it fills. Therefore this
+module names only the rules with a value that differs from their content.
 """
 
-# ruff: noqa: N802 - methods of Builder are named after the terminals that they turn into values
+# ruff: noqa: N802 - methods of Builder are named after the terminals that they convert
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ _TRANSACTIONAL = ("transactional", "true")
 _NOT_TRANSACTIONAL = ("transactional", "false")
 # Name of the format in USING.
 _FORMAT = "acidsql"
-# Clauses that name a format in other words, or have it of another table or of a view.
+# Clauses that define a format in another way.
 _OTHER_FORMATS = {
     "OPTIONS", "ROW FORMAT", "STORED BY", "TEMPORARY TABLE", "WITH SERDEPROPERTIES"
 }  # fmt: skip
-# Fields of CREATE TABLE … LIKE that are no clauses.
+# Fields of CREATE TABLE … LIKE that are not clauses.
 _OF_LIKE = {"transactional", "unsupported"}
 _IDENTIFIER_CLAUSE = re.compile(
     r"""identifier\s*\(\s*['"](.*)['"]\s*\)""", re.IGNORECASE | re.DOTALL
 )
-# Of 64 bits, as the numbers of transactions and of buckets are.
+# The largest 64-bit integer, as for transaction ids and bucket counts.
 _LARGEST_INTEGER = 2**63 - 1
 _PART = re.compile(r"`(?:[^`]|``)*`|\w+")
 
 
 class MalformedError(Exception):
-    """Error of a statement whose words are in order.
+    """Error in a statement that matches the grammar.
 
     Args:
-        message: what is wrong.
-        position: offset of the place.
+        message: description of the error.
+        position: offset of the error.
     """
 
     def __init__(self, message: str, position: int) -> None:
@@ -61,7 +61,7 @@ class MalformedError(Exception):
 
 
 class RepetitionError(MalformedError):
-    """Repeated clause or property of a transactional ``CREATE TABLE``.
+    """Error for a repeated clause or property of a transactional ``CREATE TABLE``.
 
     Args:
         what: the clause or property.
@@ -73,7 +73,7 @@ class RepetitionError(MalformedError):
 
 
 class _Field(NamedTuple):
-    """Value of one field of a statement, from the text at ``position``."""
+    """Value of one field of a statement; its text begins at ``position``."""
 
     name: str
     value: Any
@@ -99,13 +99,12 @@ class _Property(NamedTuple):
 
 
 class Builder(Transformer[Token, Any]):
-    """Transformer of a text's parse tree into its statement, or into None if the statement is
-    Spark's.
+    """Transformer of a parse tree into its statement, or into None for a statement of Spark.
 
     Args:
         text: the whole source.
-        code: the same without comments, with the same offsets.
-        acid_by_default: whether a table of no format is transactional.
+        code: the source with blanks in place of comments.
+        acid_by_default: whether a table without a format is transactional.
     """
 
     def __init__(self, *, text: str, code: str, acid_by_default: bool = False) -> None:
@@ -115,7 +114,7 @@ class Builder(Transformer[Token, Any]):
         self._acid_by_default = acid_by_default
 
     def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
-        """Build the statement that has the rule's name, or else a field of that name."""
+        """Build the statement with the rule's name, or otherwise a field of that name."""
         if data in STATEMENTS:
             return self._statement(STATEMENTS[data], children, meta)
         if data in UNSUPPORTED:
@@ -202,7 +201,7 @@ class Builder(Transformer[Token, Any]):
         return InsertBranch(name=name.parts, head=_span(meta), body=_span(meta))
 
     def branch(self, children: list[Any]) -> InsertBranch | None:
-        """Build a branch into a table; return None for one into a directory."""
+        """Build a branch into a table; return None for a branch into a directory."""
         head = children[0]
         return replace(head, body=children[1].value) if isinstance(head, InsertBranch) else None
 
@@ -339,12 +338,12 @@ def _content(children: list[Any]) -> Any:
     return children[0].parts if isinstance(children[0], _NameAt) else children[0]
 
 
-# Those that have a rule of their own: a table like another one is made by that of CREATE TABLE.
+# Statements by rule. The rule of CREATE TABLE also builds CREATE TABLE … LIKE.
 STATEMENTS: Mapping[str, type[Any]] = {
     _rule_of(kind): kind for kind in get_args(Statement) if kind is not CreateTableLike
 }
 
-# Clauses of an INSERT that say which rows the new ones replace.
+# Clauses of an INSERT that select the rows to replace.
 _REPLACEMENTS = frozenset({"replace_where", "replace_on", "replace_using"})
 
 # Fields whose value is the span of the whole rule.
@@ -386,16 +385,14 @@ UNSUPPORTED = frozenset(
 
 def _span(place: Meta | Token) -> Span:
     start, end = place.start_pos, place.end_pos
-    # They are None only in tokens that were not read from a text.
+    # Positions are None only in tokens that were not read from a text.
     assert start is not None
     assert end is not None
     return Span(start=start, end=end)
 
 
 def _gather(children: Iterable[Any]) -> tuple[dict[str, Any], RepetitionError | None]:
-    """Collect the fields that the children fill; return them and the error for a repeated clause,
-    if any.
-    """
+    """Collect the fields that the children fill; also return an error for a repeated clause."""
     fields: dict[str, Any] = {}
     repetition: RepetitionError | None = None
     for child in children:
@@ -412,7 +409,7 @@ def _gather(children: Iterable[Any]) -> tuple[dict[str, Any], RepetitionError | 
 
 
 def _names_no_format(fields: Mapping[str, Any]) -> bool:
-    """Return whether a CREATE TABLE leaves the format of its table to the session."""
+    """Return whether a CREATE TABLE does not name the format of its table."""
     named = {"using", "stored_as", "external"} & fields.keys()
     return not named and not _OTHER_FORMATS & set(fields.get("unsupported", ()))
 

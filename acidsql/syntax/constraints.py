@@ -1,9 +1,8 @@
-"""Constraints in lists of column definitions, and of ``ADD CONSTRAINT``, as Spark and Hive write
-them.
+"""Parsing of constraints in column lists and in ``ADD CONSTRAINT``, with Spark's and Hive's syntax.
 
-Spark before 4 has none of them, and no release has Hive's words (``ENABLE``, ``NOVALIDATE``). They
-are therefore taken out of the text before Spark's parser reads it, and so are the words that make
-an identity column. Expressions stay text.
+Spark before 4 does not parse constraints, and no release parses Hive's keywords (``ENABLE``,
+``NOVALIDATE``). acidsql therefore removes constraints from the text before Spark's parser reads
+it, and also the declarations of identity columns. Expressions are not parsed here.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from acidsql.syntax.nodes import Name
 
 
 class ConstraintKind(StrEnum):
-    """Kind of a constraint, in the words that begin it."""
+    """Kind of a constraint; the value contains its first keywords."""
 
     CHECK = "CHECK"
     PRIMARY_KEY = "PRIMARY KEY"
@@ -30,17 +29,17 @@ class ConstraintKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """Constraint of a table, other than NOT NULL and DEFAULT, which its columns have.
+    """Constraint of a table; NOT NULL and DEFAULT belong to its columns.
 
     Attributes:
-        name: empty, if the metastore is to give it one.
-        columns: of a key; of a CHECK the column that it was written at, or none.
+        name: name; empty if the metastore chooses one.
+        columns: columns of a key; for a CHECK in a column definition, that column; otherwise empty.
         expression: SQL text of a CHECK.
-        enabled: whether writers enforce it; None means what its kind has without a word.
-        validated: whether ``VALIDATE`` or ``NOVALIDATE`` was written.
-        rely: whether a planner may rely on it (``RELY``).
+        enabled: whether writers enforce the constraint; None: the default of its kind.
+        validated: True for ``VALIDATE``, False for ``NOVALIDATE``, None for neither.
+        rely: whether a planner may rely on the constraint (``RELY``).
         parent: name of the table that a foreign key refers to.
-        parent_columns: the columns there.
+        parent_columns: columns of that table.
     """
 
     kind: ConstraintKind
@@ -60,7 +59,7 @@ class Constraint:
 
     @property
     def definition(self) -> str:
-        """SQL text of the constraint behind its name."""
+        """SQL text of the constraint without its name."""
         rely = " RELY" if self.rely else ""
         if self.kind is ConstraintKind.CHECK:
             return f"CHECK ({self.expression})" + (
@@ -82,7 +81,7 @@ class ColumnList:
     """Content of the parentheses of CREATE TABLE.
 
     Attributes:
-        columns: the text without its constraints; what is left has its old offsets.
+        columns: the text with blanks in place of the constraints, so that offsets stay the same.
         constraints: in the order of the text.
         identities: identity columns, by name.
     """
@@ -107,7 +106,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "RELY": {"rely": True},
     "NORELY": {"rely": False},
 }
-# Hive's words behind NOT NULL that say what holds anyway.
+# Hive's keywords after NOT NULL that only repeat the default.
 _OF_NOT_NULL = frozenset({"ENABLE", "ENFORCED", "NOVALIDATE", "NORELY"})
 
 
@@ -123,10 +122,10 @@ class _Token:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Part that is taken out of a list of columns: the tokens from ``begin`` to before ``end``.
+class _Part:
+    """Part to remove from a list of columns: the tokens from ``begin`` to ``end``, exclusive.
 
-    Without a constraint or an identity they are words at a NOT NULL, which stays.
+    Without a constraint and an identity, the tokens are options of a NOT NULL, which stays.
     """
 
     constraint: Constraint | None
@@ -138,8 +137,8 @@ class _Found:
 def split_columns(text: str) -> ColumnList:
     """Separate the constraints in the parentheses of CREATE TABLE from its columns.
 
-    >>> found = split_columns("id INT CHECK (id > 0), PRIMARY KEY (id)")
-    >>> found.columns.rstrip(), [c.definition for c in found.constraints]
+    >>> split = split_columns("id INT CHECK (id > 0), PRIMARY KEY (id)")
+    >>> split.columns.rstrip(), [c.definition for c in split.constraints]
     ('id INT', ['CHECK (id > 0)', 'PRIMARY KEY (`id`) DISABLE NOVALIDATE'])
     """
     tokens = _tokens(text)
@@ -156,20 +155,20 @@ def split_columns(text: str) -> ColumnList:
             end = _closing(tokens, place) + 1
         elif token.text == ",":
             element = place + 1
-        elif place == element and (made := _of_table(text, tokens, place)) is not None:
-            constraints.append(made[0])
-            end = made[1]
-            # A comma goes too: that before it, or that behind it where no column is before.
+        elif place == element and (table_constraint := _of_table(text, tokens, place)) is not None:
+            constraints.append(table_constraint[0])
+            end = table_constraint[1]
+            # Remove the comma before the constraint, or after it if no column precedes it.
             first = place - 1 if has_columns else place
             last = end if end < len(tokens) and not has_columns else end - 1
             _blank(pieces, tokens[first].start, tokens[last].end)
-        elif place > element and (found := _of_column(text, tokens, place, element)) is not None:
-            if found.constraint is not None:
-                constraints.append(found.constraint)
-            if found.identity is not None:
-                identities[unquote_name(tokens[element].text)] = found.identity
-            _blank(pieces, tokens[found.begin].start, tokens[found.end - 1].end)
-            end = found.end
+        elif place > element and (part := _of_column(text, tokens, place, element)) is not None:
+            if part.constraint is not None:
+                constraints.append(part.constraint)
+            if part.identity is not None:
+                identities[unquote_name(tokens[element].text)] = part.identity
+            _blank(pieces, tokens[part.begin].start, tokens[part.end - 1].end)
+            end = part.end
         else:
             has_columns = True
         place = end
@@ -179,14 +178,14 @@ def split_columns(text: str) -> ColumnList:
 
 
 def parse_constraint(text: str) -> Constraint | None:
-    """Parse the constraint of ADD CONSTRAINT, from its first word on; None if it is none.
+    """Parse the constraint of ADD CONSTRAINT from its first word; return None if it is malformed.
 
     >>> parse_constraint("CONSTRAINT positive CHECK (id > 0)").expression
     'id > 0'
     """
     tokens = _tokens(text)
-    found = _of_table(text, tokens, 0) if tokens else None
-    return None if found is None or found[1] != len(tokens) else found[0]
+    parsed = _of_table(text, tokens, 0) if tokens else None
+    return None if parsed is None or parsed[1] != len(tokens) else parsed[0]
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -195,19 +194,19 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _blank(pieces: list[str], start: int, end: int) -> None:
-    """Replace characters by blanks, and keep the ends of lines."""
+    """Replace characters with blanks, but keep line ends."""
     for place in range(start, end):
         if pieces[place] not in "\r\n":
             pieces[place] = " "
 
 
 def _words(tokens: Sequence[_Token], place: int) -> list[str]:
-    """Return the next two words, in upper case; empty texts behind the end."""
+    """Return the next two words in upper case; after the end of the text, words are empty."""
     return [token.word for token in tokens[place : place + 2]] + [""] * (place + 2 - len(tokens))
 
 
 def _closing(tokens: Sequence[_Token], opening: int) -> int:
-    """Return the position of the parenthesis that closes another one, or of the last token."""
+    """Return the position of the matching closing parenthesis, or of the last token."""
     depth = 0
     for place in range(opening, len(tokens)):
         depth += {"(": 1, ")": -1}.get(tokens[place].text, 0)
@@ -217,7 +216,7 @@ def _closing(tokens: Sequence[_Token], opening: int) -> int:
 
 
 def _name(tokens: Sequence[_Token], place: int) -> tuple[str, int]:
-    """Return the name after CONSTRAINT, or an empty one, and the position behind it."""
+    """Return the name after CONSTRAINT, or an empty name, and the position after it."""
     word, following = _words(tokens, place)
     if word == "CONSTRAINT" and _NAME.fullmatch(following):
         return unquote_name(tokens[place + 1].text), place + 2
@@ -225,7 +224,7 @@ def _name(tokens: Sequence[_Token], place: int) -> tuple[str, int]:
 
 
 def _of_table(text: str, tokens: Sequence[_Token], place: int) -> tuple[Constraint, int] | None:
-    """Return the constraint of a table that begins here, and the position behind it."""
+    """Return the table constraint that begins at ``place``, and the position after it."""
     name, place = _name(tokens, place)
     words = _words(tokens, place)
     columns: tuple[str, ...] = ()
@@ -239,7 +238,7 @@ def _of_table(text: str, tokens: Sequence[_Token], place: int) -> tuple[Constrai
             return None
         place += len(kind.split())
         if _words(tokens, place)[0] != "(":
-            return None  # a column that is called unique
+            return None  # a column named unique
         columns, place = _listed(tokens, place)
         made = Constraint(kind=kind, name=name, columns=columns)
     if made.kind is ConstraintKind.FOREIGN_KEY:
@@ -254,25 +253,25 @@ def _of_table(text: str, tokens: Sequence[_Token], place: int) -> tuple[Constrai
 _KEYS = (ConstraintKind.PRIMARY_KEY, ConstraintKind.UNIQUE, ConstraintKind.FOREIGN_KEY)
 
 
-def _of_column(text: str, tokens: Sequence[_Token], begin: int, element: int) -> _Found | None:
-    """Return the constraint of a column, or its identity, that begins here.
+def _of_column(text: str, tokens: Sequence[_Token], begin: int, element: int) -> _Part | None:
+    """Return the column constraint, or the identity, that begins at ``begin``.
 
     Args:
         element: position of the column's name.
     """
     identity = _identity(tokens, begin)
     if identity is not None:
-        return _Found(None, begin, identity[1], identity[0])
+        return _Part(None, begin, identity[1], identity[0])
     name, place = _name(tokens, begin)
     words = _words(tokens, place)
     columns = (unquote_name(tokens[element].text),)
     if words == ["NOT", "NULL"]:
         if name:
-            return _Found(None, begin, place)
+            return _Part(None, begin, place)
         end = place + 2
         while _words(tokens, end)[0] in _OF_NOT_NULL:
             end += 1
-        return _Found(None, place + 2, end) if end > place + 2 else None
+        return _Part(None, place + 2, end) if end > place + 2 else None
     if words == ["CHECK", "("]:
         expression, place = _expression(text, tokens, place + 1)
         made = Constraint(
@@ -297,13 +296,11 @@ def _of_column(text: str, tokens: Sequence[_Token], begin: int, element: int) ->
     else:
         return None
     made, end = _with_options(made, tokens, place)
-    return _Found(made, begin, end)
+    return _Part(made, begin, end)
 
 
 def _identity(tokens: Sequence[_Token], begin: int) -> tuple[Identity, int] | None:
-    """Return what the words of an identity column say that begin here, and the position behind
-    them.
-    """
+    """Return the identity declaration that begins at ``begin``, and the position after it."""
     words = [token.word for token in tokens[begin : begin + 5]]
     if words[:2] == ["GENERATED", "ALWAYS"]:
         place = begin + 2
@@ -318,13 +315,13 @@ def _identity(tokens: Sequence[_Token], begin: int) -> tuple[Identity, int] | No
         return Identity(always=always), place
     end = _closing(tokens, place)
     options = " ".join(token.word for token in tokens[place + 1 : end])
-    found = dict(_OF_IDENTITY.findall(options))
-    if len(found) != options.count(" BY ") + options.count(" WITH "):
-        return None  # twice the same
+    numbers = dict(_OF_IDENTITY.findall(options))
+    if len(numbers) != options.count(" BY ") + options.count(" WITH "):
+        return None  # an option is repeated
     if _OF_IDENTITY.sub("", options).strip():
-        return None  # something else, which Spark's parser reports
+        return None  # an unknown option, which Spark's parser reports
     start, increment = (
-        int(found.get(words, "1").replace(" ", "")) for words in ("START WITH", "INCREMENT BY")
+        int(numbers.get(words, "1").replace(" ", "")) for words in ("START WITH", "INCREMENT BY")
     )
     return Identity(start=start, increment=increment, always=always), end + 1
 
@@ -333,23 +330,21 @@ _OF_IDENTITY = re.compile(r"\b(START WITH|INCREMENT BY) ((?:- )?\d+)\b")
 
 
 def _expression(text: str, tokens: Sequence[_Token], opening: int) -> tuple[str, int]:
-    """Return the text in parentheses, and the position behind them."""
+    """Return the text in parentheses, and the position after them."""
     end = _closing(tokens, opening)
     inside = blank_comments(text)[tokens[opening].end : tokens[end].start]
     return inside.strip(), end + 1
 
 
 def _listed(tokens: Sequence[_Token], opening: int) -> tuple[tuple[str, ...], int]:
-    """Return the names of a list in parentheses, and the position behind it."""
+    """Return the names of a list in parentheses, and the position after it."""
     end = _closing(tokens, opening)
     inside = tokens[opening + 1 : end]
     return tuple(unquote_name(t.text) for t in inside if t.text != ","), end + 1
 
 
 def _parent(tokens: Sequence[_Token], place: int) -> tuple[Name, tuple[str, ...], int] | None:
-    """Return the table and the columns of a REFERENCES that stands here, and the position behind
-    it.
-    """
+    """Return table and columns of the REFERENCES at ``place``, and the position after it."""
     if _words(tokens, place)[0] != "REFERENCES":
         return None
     parts: list[str] = []
@@ -367,7 +362,7 @@ def _parent(tokens: Sequence[_Token], place: int) -> tuple[Name, tuple[str, ...]
 
 
 def _with_options(made: Constraint, tokens: Sequence[_Token], place: int) -> tuple[Constraint, int]:
-    """Return a constraint with the options that stand here, and the position behind them."""
+    """Return a constraint with the options at ``place``, and the position after them."""
     while True:
         words = _words(tokens, place)
         option = next((o for o in _OPTIONS if o.split() == words[: len(o.split())]), None)

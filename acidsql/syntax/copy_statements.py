@@ -13,10 +13,10 @@ class CloneTable(Named):
     """``CREATE TABLE … [SHALLOW | DEEP] CLONE …``.
 
     Attributes:
-        cloned: parts of the name of the table that is copied.
-        depth: ``shallow`` or ``deep``, in lower case; None if it is not given.
-        as_of: version that is copied, None for the current one.
-        properties: table properties that the copy gets beside those of the table.
+        cloned: parts of the name of the table to copy.
+        depth: ``shallow`` or ``deep``, in lower case; None if neither is given.
+        as_of: version to copy, None for the current version.
+        properties: table properties of the copy in addition to the properties of the table.
     """
 
     cloned: Name
@@ -37,7 +37,7 @@ class ExportTable(Named):
     """``EXPORT TABLE … [PARTITION (…)] TO '…'``.
 
     Attributes:
-        archive: path that is written.
+        archive: path to write.
     """
 
     archive: str
@@ -52,7 +52,7 @@ class ImportTable:
     Attributes:
         text: source of the statement, without the semicolon that ends it.
         archive: path that an EXPORT has written.
-        name: parts of the name, None for that of the table that was exported.
+        name: parts of the name, None for the name of the exported table.
         name_span: position of the name in the text.
     """
 

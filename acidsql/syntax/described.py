@@ -1,4 +1,4 @@
-"""Contents of the rows of DESCRIBE EXTENDED about a table."""
+"""Parsing of the rows that DESCRIBE EXTENDED returns for a table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _Row = tuple[str, str, str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """Answer of DESCRIBE EXTENDED about a table or view.
+    """Result of DESCRIBE EXTENDED for a table or view.
 
     Attributes:
-        columns: name, type and comment of each.
-        details: of the table, by their names.
-        defaults: of columns, as SQL.
-        generated: expressions of generated columns, as SQL.
-        identities: of identity columns.
+        columns: name, type and comment of each column.
+        details: details of the table, by name.
+        defaults: defaults as SQL, by column.
+        generated: expressions of generated columns as SQL, by column.
+        identities: declarations of identity columns, by column.
         not_null: columns that are NOT NULL.
-        constraints: others, which have their names.
-        is_partitioned: whether it has partition columns.
+        constraints: all other constraints, with their names.
+        is_partitioned: whether the table has partition columns.
     """
 
     columns: Sequence[_Row]
@@ -42,9 +42,10 @@ class Described:
 
 
 def described(rows: Iterable[Sequence[Any]]) -> Described:
-    """Return what the rows of DESCRIBE EXTENDED say.
+    """Parse the rows of DESCRIBE EXTENDED.
 
-    A heading begins with # and has no type; a column may begin so too, and has one.
+    A heading begins with # and has no type. The name of a column may also begin with #, but the
+    column has a type.
 
     >>> described([("id", "int", None), ("# Constraints", "", ""), ("c", "CHECK (id > 0)", "")])
     ...     # doctest: +ELLIPSIS
@@ -84,10 +85,13 @@ def _expressions(rows: Iterable[_Row]) -> dict[str, str]:
 
 
 def _listed(text: str, names: Iterable[str]) -> frozenset[str]:
-    """Return which names a list has that is in their order, whatever characters are in them."""
-    found = set()
+    """Return the names that a comma-separated list contains. The list has the order of ``names``.
+
+    A name may contain any characters, also commas.
+    """
+    listed = set()
     for name in names:
         if text == name or text.startswith(f"{name}, "):
-            found.add(name)
+            listed.add(name)
             text = text[len(name) + 2 :]
-    return frozenset(found)
+    return frozenset(listed)

@@ -1,4 +1,4 @@
-"""Loading of the grammar file, and the parser made of it."""
+"""Loading of the grammar file, and creation of its parser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load_grammar(*, debug: bool = False) -> Lark:
 
 
 def grammar_text() -> str:
-    """Read the grammar from the installed package, or from the source checkout around it."""
+    """Read the grammar from the installed package, or from the source checkout."""
     packaged = resources.files("acidsql") / "grammar" / "acidsql.lark"
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
@@ -35,8 +35,9 @@ def grammar_text() -> str:
 
 
 def _make_whole_word(terminal: TerminalDef) -> None:
-    """Make a keyword match whole words in any case, with priority over names, unless a dot
-    follows.
+    """Make a keyword match whole words in any case, with priority over names.
+
+    A word before a dot and a name is not a keyword.
     """
     pattern = terminal.pattern
     if isinstance(pattern, PatternStr) and pattern.value.isidentifier():

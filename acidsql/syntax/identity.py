@@ -1,4 +1,4 @@
-"""Identity columns: how they are declared, and which values they give."""
+"""Identity columns: their declarations and their values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _DECLARED = re.compile(
 class Identity:
     """Declaration of an identity column, ``GENERATED … AS IDENTITY``.
 
-    A table gives each new row an ordinal, 0, 1, 2 and so on, which it never gives again. The value
-    of a row is ``start + increment * ordinal``.
+    A table assigns each new row an ordinal: 0, 1, 2 and so on. It never assigns an ordinal twice.
+    The value of a row is ``start + increment * ordinal``.
 
     Attributes:
         start: value of the first row.
-        increment: from a value to the next; not 0.
-        always: whether statements cannot give values of their own (``ALWAYS``).
+        increment: difference between consecutive values; not 0.
+        always: whether statements cannot give explicit values (``ALWAYS``).
     """
 
     start: int = 1
@@ -30,7 +30,7 @@ class Identity:
 
     @property
     def text(self) -> str:
-        """SQL text, as ``identity_of`` takes it."""
+        """SQL text, which ``identity_of`` parses."""
         words = "ALWAYS" if self.always else "BY DEFAULT"
         return (
             f"GENERATED {words} AS IDENTITY (START WITH {self.start} INCREMENT BY {self.increment})"
@@ -38,7 +38,7 @@ class Identity:
 
     @property
     def ordinals(self) -> int:
-        """Number of rows that get values of 64 bits, which are the ordinals below it.
+        """Number of ordinals with values that fit into 64 bits.
 
         >>> Identity(start=2**63 - 2).ordinals
         2
@@ -56,8 +56,7 @@ class Identity:
         return self.start + self.increment * ordinal
 
     def ordinal_beyond(self, value: int) -> int:
-        """Return the first ordinal whose value comes after another value, in the direction of the
-        increment.
+        """Return the first ordinal with a value beyond ``value``, in the increment's direction.
 
         >>> Identity(start=1, increment=10).ordinal_beyond(21), Identity().ordinal_beyond(-5)
         (3, 0)
@@ -66,12 +65,12 @@ class Identity:
 
 
 def identity_of(text: str) -> Identity:
-    """Return what the text of an identity column says.
+    """Parse the text of an identity declaration.
 
     >>> identity_of(Identity(start=5, increment=-1, always=False).text)
     Identity(start=5, increment=-1, always=False)
     """
-    found = _DECLARED.fullmatch(text)
-    assert found is not None, text
-    words, start, increment = found.groups()
+    match = _DECLARED.fullmatch(text)
+    assert match is not None, text
+    words, start, increment = match.groups()
     return Identity(start=int(start), increment=int(increment), always=words == "ALWAYS")

@@ -24,7 +24,7 @@ _COMMENTS = {
     Lexis.HIVE: r"--[^\r\n]*",
     Lexis.TRINO: r"--[^\r\n]*",
 }
-# What is quoted by each character.
+# Quoted tokens by their quote character.
 _BACKSLASHED = {
     "'": r"'(?:[^'\\]|\\.)*'",
     '"': r'"(?:[^"\\]|\\.)*"',
@@ -40,7 +40,11 @@ _RAW = {Lexis.SPARK: [r"""(?<!\w)[rR](?:'[^']*'|"[^"]*")"""]}
 
 @once
 def _opening(lexis: Lexis, unfinished: str) -> re.Pattern[str]:
-    """Return what begins a mark, where some quotes are known to have no end."""
+    """Return the pattern for the start of a mark.
+
+    Args:
+        unfinished: quote characters that are known to have no end.
+    """
     quoted = [form for quote, form in _QUOTED[lexis].items() if quote not in unfinished]
     return re.compile(
         rf"""
@@ -55,14 +59,14 @@ def _opening(lexis: Lexis, unfinished: str) -> re.Pattern[str]:
     )
 
 
-# `/*+` opens a hint, and nothing inside a comment.
+# `/*+` opens a hint, but has no meaning inside a comment.
 _BRACKETS = re.compile(r"(?=(/\*(?!\+)|\*/))")
 
 
 class Kind(Enum):
-    """Kind of a mark of the text.
+    """Kind of a mark in the text.
 
-    Between the marks are words, numbers and operators.
+    The text between marks consists of words, numbers and operators.
     """
 
     COMMENT = "comment"
@@ -83,11 +87,11 @@ class Mark:
 def marks(text: str, lexis: Lexis = Lexis.SPARK) -> Iterator[Mark]:
     """Yield comments, hints, quoted tokens and semicolons in order.
 
-    Of what is unfinished only the opening characters are marked, and the text behind them is read
-    as code, as Spark's lexer does.
+    For an unfinished quote or comment, only the opening characters are a mark. The text after them
+    is code, as in Spark's lexer.
     """
     position = 0
-    # What has no end is looked for only once. A quote leaves none to those of its kind behind it.
+    # An unfinished quote is searched only once: later quotes of its kind have no end either.
     unfinished = ""
     comment_ends: Mapping[int, int] | None = None
     while match := _opening(lexis, unfinished).search(text, position):
@@ -111,9 +115,9 @@ _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
 def blank_comments(text: str, lexis: Lexis = Lexis.SPARK) -> str:
-    """Return ``text`` with every comment replaced by as many blanks; hints (``/*+``) stay.
+    """Return ``text`` with blanks in place of each comment; hints (``/*+``) stay.
 
-    A bracketed comment may hold others. One that is never closed stays as it is.
+    Bracketed comments can be nested. A comment that is never closed stays unchanged.
 
     >>> blank_comments("a/*x*/'--' -- y")
     "a     '--'     "
@@ -131,17 +135,18 @@ def blank_comments(text: str, lexis: Lexis = Lexis.SPARK) -> str:
 
 
 def replaced_words(text: str, words: re.Pattern[str], other: str) -> str:
-    """Replace words of a text, except in comments and quotes; what follows keeps its place if the
-    other word is not longer.
+    """Replace words of a text, except in comments and quotes.
+
+    If the replacement is not longer than a word, the text after it keeps its position.
 
     >>> replaced_words("a INT, b CHAR COMMENT 'INT'", re.compile("INT|CHAR"), "X")
     "a X  , b X    COMMENT 'INT'"
     """
     pieces = list(text)
     for span in code_spans(text):
-        for found in words.finditer(text, span.start, span.end):
-            replaced = other.ljust(len(found[0]))
-            pieces[found.start() : found.end()] = [replaced] + [""] * (len(found[0]) - 1)
+        for match in words.finditer(text, span.start, span.end):
+            replaced = other.ljust(len(match[0]))
+            pieces[match.start() : match.end()] = [replaced] + [""] * (len(match[0]) - 1)
     return "".join(pieces)
 
 
@@ -168,8 +173,9 @@ def unquote_name(token: str) -> str:
 def unquote_string(token: str) -> str:
     r"""Return the value of a string literal.
 
-    The rules are those of Spark's ``unescapeSQLString``: ``r''`` literals are taken as they are, a
-    doubled quote is one, ``\%`` and ``\_`` keep their backslash, unknown escapes lose it.
+    The rules are those of Spark's ``unescapeSQLString``: ``r''`` literals have no escapes, a
+    doubled quote is one quote, ``\%`` and ``\_`` keep their backslash, and other unknown escapes
+    lose it.
 
     >>> unquote_string(r"'a''b\tc\%'")
     "a'b\tc\\%"
@@ -177,7 +183,7 @@ def unquote_string(token: str) -> str:
     if token[0] in "rR":
         return token[2:-1]
     value = _ESCAPE.sub(lambda match: _unescaped(match, quote=token[0]), token[1:-1])
-    # Two UTF-16 escapes may be a surrogate pair, one character.
+    # Two UTF-16 escapes may be a surrogate pair, which is one character.
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -194,10 +200,10 @@ def _unescaped(match: re.Match[str], quote: str) -> str:
 
 
 def _comment_ends(text: str) -> Mapping[int, int]:
-    """Return the end of each comment that has one, by the end of its ``/*``."""
-    # Both may begin with the end of the one before, as in `*/*`.
+    """Map the end of the ``/*`` of each closed comment to the end of the comment."""
+    # A bracket may overlap the bracket before it, as in `*/*`.
     brackets = [(match.start(), match[1]) for match in _BRACKETS.finditer(text)]
-    # For each bracket the one that closes a comment whose content goes on behind it.
+    # For each bracket, the bracket that closes a comment with content after this bracket.
     closing: list[int | None] = [None] * len(brackets)
     for index in range(len(brackets) - 1, -1, -1):
         behind = brackets[index][0] + 2

@@ -1,11 +1,11 @@
-"""SQL literals: values as they are written into the text of statements and expressions."""
+"""SQL literals, which write values into the text of statements and expressions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 
-# What a text may consist of so that its literal has no escapes and no variables in it.
+# A text of these characters needs no escapes, and contains no variables.
 _PLAIN = re.compile(r"(?:[^'\\$\x00-\x1f\x7f]|\$(?!\{))*")
 _ESCAPED = re.compile(r"['\\\x00\n\r]|\$(?=\{)")
 
@@ -13,9 +13,9 @@ _ESCAPED = re.compile(r"['\\\x00\n\r]|\$(?=\{)")
 def quoted_string(text: str) -> str:
     r"""Write a text as a string literal with backslash escapes.
 
-    It is for clauses that take a literal and no other expression, such as COMMENT and LOCATION; in
-    those Spark knows escapes whatever ``spark.sql.parser.escapedStringLiterals`` says, but
-    substitutes variables. Values in expressions are written by ``values.literal``.
+    Use it for clauses that accept only a literal, such as COMMENT and LOCATION. In these clauses,
+    Spark resolves escapes under every value of ``spark.sql.parser.escapedStringLiterals``, and it
+    substitutes variables. For values in expressions, use ``values.literal``.
 
     >>> quoted_string("it's"), quoted_string("${x}")
     ("'it\\'s'", "'\\u0024{x}'")
@@ -23,15 +23,15 @@ def quoted_string(text: str) -> str:
     return "'" + _ESCAPED.sub(_escape, text) + "'"
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
     if character in "\\'":
         return f"\\{character}"
     return {"\n": "\\n", "\r": "\\r"}.get(character, f"\\u{ord(character):04x}")
 
 
 def property_list(properties: Mapping[str, str]) -> str:
-    """Write properties as TBLPROPERTIES and DBPROPERTIES have them between their parentheses.
+    """Write properties as the content of the parentheses of TBLPROPERTIES and DBPROPERTIES.
 
     >>> property_list({"transactional": "true", "a": "b"})
     "'transactional' = 'true', 'a' = 'b'"
@@ -42,8 +42,8 @@ def property_list(properties: Mapping[str, str]) -> str:
 def string_value(text: str) -> str:
     r"""Write a text as an expression that has the same value under all settings.
 
-    Spark substitutes variables (``${env:HOME}``) in a statement, in its strings too, and
-    ``spark.sql.parser.escapedStringLiterals`` makes it take backslashes literally.
+    Spark substitutes variables (``${env:HOME}``) everywhere in a statement, also in strings. With
+    ``spark.sql.parser.escapedStringLiterals``, it reads backslashes literally.
 
     >>> string_value("abc")
     "'abc'"
@@ -55,7 +55,7 @@ def string_value(text: str) -> str:
     return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
-# Types, but for DECIMAL, whose values ``typed_literal`` writes.
+# Types that ``typed_literal`` supports, except DECIMAL.
 _TYPED: dict[str, Callable[[object], str]] = {
     "TINYINT": "{}Y".format,
     "SMALLINT": "{}S".format,
@@ -67,9 +67,9 @@ _TYPED: dict[str, Callable[[object], str]] = {
 
 
 def has_typed_literal(data_type: str) -> bool:
-    """Return whether ``typed_literal`` writes values of a type: an integer, DATE, STRING, DECIMAL.
+    """Return whether ``typed_literal`` supports a type: an integer, DATE, STRING or DECIMAL.
 
-    ORC and Spark compare values of these types alike.
+    ORC and Spark compare values of these types in the same way.
     """
     return data_type in _TYPED or data_type.startswith("DECIMAL")
 
@@ -78,8 +78,8 @@ def typed_literal(value: object, data_type: str) -> str:
     """Write a value as an expression of a type.
 
     Args:
-        value: number or text; of a date, days since 1970. None is NULL.
-        data_type: as SQL, such that ``has_typed_literal``.
+        value: number or text; for a date, the days since 1970. None is NULL.
+        data_type: type in SQL, for which ``has_typed_literal`` returns True.
 
     >>> typed_literal(7, "BIGINT"), typed_literal(1, "DATE")
     ('7L', 'date_from_unix_date(1)')

@@ -1,4 +1,4 @@
-"""Statements that look after tables."""
+"""Statements that maintain tables."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Compact(Named):
 
     Attributes:
         compaction_type: the quoted word in lower case.
-        wait: whether ``AND WAIT`` is given: the statement returns after the compaction.
-        pool: pool of the workers that are to do it.
-        clustered_into: number of files of a rebalance.
-        order_by: by which a rebalance sorts.
+        wait: whether the statement waits for the compaction (``AND WAIT``).
+        pool: pool of the workers that run the compaction.
+        clustered_into: number of files that a rebalance writes.
+        order_by: sort order of a rebalance.
     """
 
     compaction_type: str
@@ -30,7 +30,7 @@ class Compact(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimize(Named):
-    """``OPTIMIZE`` of Delta Lake: compact what needs it.
+    """``OPTIMIZE`` of Delta Lake: compact the partitions that need a compaction.
 
     Attributes:
         condition: expression over the partition columns.
@@ -43,11 +43,11 @@ class Optimize(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vacuum(Named):
-    """``VACUUM`` of Delta Lake: remove what no snapshot needs.
+    """``VACUUM`` of Delta Lake: remove files that no snapshot needs.
 
     Attributes:
-        retain_hours: for how long what became obsolete is kept; None: as long as the table says.
-        dry_run: whether to list it only.
+        retain_hours: hours to keep obsolete files; None: the retention of the table.
+        dry_run: whether to list the files without removing them.
     """
 
     retain_hours: int | None = None
@@ -59,7 +59,7 @@ class Restore(Named):
     """``RESTORE [TABLE] … [TO] VERSION AS OF …`` of Delta Lake, or ``TIMESTAMP AS OF …``.
 
     Attributes:
-        version: what follows ``VERSION AS OF``.
+        version: text after ``VERSION AS OF``.
         timestamp: expression after ``TIMESTAMP AS OF``.
     """
 
@@ -100,7 +100,7 @@ class AnalyzeTable(Named):
     """``ANALYZE TABLE … COMPUTE STATISTICS``.
 
     Attributes:
-        noscan: whether the files are only measured.
+        noscan: whether only the sizes of the files are read.
         all_columns: ``FOR ALL COLUMNS``, or Hive's ``FOR COLUMNS`` without names.
         analyzed_columns: names of ``FOR COLUMNS``.
     """
@@ -116,7 +116,7 @@ class AnalyzeTables:
     """``ANALYZE TABLES``.
 
     Attributes:
-        database: parts of its name, None for the current one.
+        database: parts of its name, None for the current database.
     """
 
     text: str
@@ -140,9 +140,9 @@ class CheckTable(Named):
     """``CHECK TABLE … [PARTITION (…)] [FAST | FULL] [REPAIR [DRY RUN]]``.
 
     Attributes:
-        mode: ``fast`` looks at names and the ends of files, ``full`` at the row ids too.
-        repair: whether to repair what can be repaired safely.
-        dry_run: whether to report what would be repaired, and repair nothing.
+        mode: ``fast`` checks names and the tails of files; ``full`` also checks row ids.
+        repair: whether to repair problems that can be repaired safely.
+        dry_run: whether to report the repairs without making them.
     """
 
     partition: PartitionSpec | None = None

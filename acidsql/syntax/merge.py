@@ -1,4 +1,4 @@
-"""Hive's ``INSERT VALUES (…)`` of MERGE, which Spark's grammar lacks."""
+"""Support for Hive's ``INSERT VALUES (…)`` in MERGE, which Spark's grammar does not have."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _INSERT_VALUES = re.compile(r"\bTHEN\s+INSERT(?=\s+VALUES\s*\()", re.IGNORECASE)
 
 
 def add_insert_columns(text: str, columns: Sequence[str]) -> str:
-    """Name the columns in every ``THEN INSERT VALUES (…)`` of a MERGE.
+    """Add the column list to every ``THEN INSERT VALUES (…)`` of a MERGE.
 
     Args:
-        columns: all columns of the target, quoted, in its order.
+        columns: all columns of the target, quoted, in the order of the table.
 
     >>> add_insert_columns("… WHEN NOT MATCHED THEN INSERT VALUES (s.id)", ["`id`"])
     '… WHEN NOT MATCHED THEN INSERT (`id`) VALUES (s.id)'

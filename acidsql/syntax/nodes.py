@@ -1,4 +1,4 @@
-"""Parts that the dataclasses of statements share."""
+"""Parts that several statement dataclasses share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PartitionSpec:
     """``PARTITION (column = value, column)``.
 
     Attributes:
-        values: for each column its value as SQL text, ``None`` where none is given.
+        values: name of each column, and its value as SQL text or ``None``.
     """
 
     values: tuple[tuple[str, str | None], ...]
@@ -39,17 +39,17 @@ class PartitionSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFilter:
-    """``PARTITION (column < value, column)``: the partitions that meet all comparisons.
+    """``PARTITION (column < value, column)``: the partitions that satisfy all comparisons.
 
     Attributes:
-        comparisons: column, operator, and value as SQL text, the last two ``None`` where none is
-            given.
+        comparisons: column, operator, and value as SQL text. Operator and value are ``None`` for a
+            column without a comparison.
     """
 
     comparisons: tuple[tuple[str, str | None, str | None], ...]
 
     def spec(self) -> PartitionSpec | None:
-        """Return the same as a specification; None if it compares other than by equality."""
+        """Return the filter as a specification; None if a comparison is not an equality."""
         if any(operator not in (None, "=") for _, operator, _ in self.comparisons):
             return None
         return PartitionSpec(values=tuple((column, text) for column, _, text in self.comparisons))
@@ -57,11 +57,11 @@ class PartitionFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionSpec:
-    """``VERSION AS OF …`` or ``TIMESTAMP AS OF …``; one of the two is given.
+    """``VERSION AS OF …`` or ``TIMESTAMP AS OF …``; exactly one attribute is set.
 
     Attributes:
-        version: the number, or what is in the string.
-        timestamp: what is in the string.
+        version: the number, or the value of the string.
+        timestamp: the value of the string.
     """
 
     version: str | None = None

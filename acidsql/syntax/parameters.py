@@ -1,4 +1,4 @@
-"""Binding of SQL parameters: their values are put into a statement's text."""
+"""Binding of SQL parameters: replacement of the markers in a statement with values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ _NEEDS_NO_BLANK = re.compile(r"[\s(),=\[\]]?")
 
 
 def bind(text: str, args: Mapping[str, str] | Sequence[str] | None) -> str:
-    """Replace the parameter markers of ``text`` by SQL literals.
+    """Replace the parameter markers of ``text`` with SQL literals.
 
-    Markers stand outside strings, quoted names and comments. With a mapping, a marker is a colon
-    and a name, ``:limit``. A colon right behind a letter, digit, underscore, quote, closing
-    parenthesis or bracket, or another colon begins none: those are the types and paths
-    ``struct<a:int>``, ``a::int`` and ``document:path``; neither does one before a digit, as in
-    ``a[1:2]``. With a sequence every ``?`` is a marker, and they take the values in order.
+    Strings, quoted names and comments contain no markers. With a mapping, a marker is a colon and
+    a name, ``:limit``. A colon directly after a letter, digit, underscore, quote, closing
+    parenthesis, closing bracket or another colon is not a marker: it belongs to a type or a path,
+    as in ``struct<a:int>``, ``a::int`` and ``document:path``. A colon before a digit is not a
+    marker either, as in ``a[1:2]``. With a sequence, every ``?`` is a marker, and the markers take
+    the values in order.
 
     Args:
         text: SQL.
-        args: SQL text of each value, by name or by position; values that no marker asks for are
-            ignored, as Spark ignores them. None leaves the text unchanged.
+        args: SQL text of each value, by name or by position. Values without a marker are ignored,
+            as in Spark. None leaves the text unchanged.
 
     Raises:
         AcidAnalysisError: UNBOUND_SQL_PARAMETER, a marker has no value.
@@ -74,9 +75,10 @@ def _markers(marker: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _apart(value: str, match: re.Match[str]) -> str:
-    """Return a value with blanks where it would merge with the text next to it.
+    """Return a value with blanks where it would merge with the adjacent text.
 
-    ``-?`` with the value ``-1`` would begin a comment, ``'a'?`` with a string double a quote.
+    Without blanks, ``-?`` with the value ``-1`` would begin a comment, and ``'a'?`` with a string
+    would contain a doubled quote.
     """
     before = match.string[: match.start()][-1:]
     after = match.string[match.end() :][:1]
@@ -86,7 +88,7 @@ def _apart(value: str, match: re.Match[str]) -> str:
 
 
 def names_of(text: str) -> tuple[str, ...]:
-    """Return the names of the parameter markers of a text, each once.
+    """Return the distinct names of the parameter markers in a text.
 
     >>> names_of("SELECT ':a', x::int, :b + :c + :b")
     ('b', 'c')

@@ -15,7 +15,7 @@ from acidsql.syntax.lexer import blank_comments
 from acidsql.syntax.places import place_of, shortened
 from acidsql.syntax.statements import Statement
 
-# A text with a syntax error after one of these terminals or rules cannot be meant for Spark.
+# A text with a syntax error after one of these terminals or rules cannot be a Spark statement.
 OURS = frozenset(
     {
         "COMMIT", "COMPACT", "COMPACTIONS", "LOCKS", "REWRITE", "ROLLBACK", "TRANSACTION",
@@ -53,21 +53,20 @@ _WORD = re.compile(r"\w+|(['\"`]).*?\1|.", re.DOTALL)
 
 
 def parse(text: str, *, acid_by_default: bool = False) -> Statement | None:
-    """Parse one statement; a semicolon may follow it, and comments may stand anywhere.
+    """Parse one statement, which may contain comments and end with a semicolon.
 
     Args:
         text: SQL with its parameters already bound.
-        acid_by_default: whether a ``CREATE TABLE`` that names no format makes a transactional
-            table.
+        acid_by_default: whether a ``CREATE TABLE`` without a format creates a transactional table.
 
     Returns:
-        The statement, or None when the text is not one of ours and belongs to Spark as it is:
-        queries, ``CREATE TABLE`` of plain tables, and all that neither knows.
+        The statement, or None if Spark executes the text unchanged: queries, ``CREATE TABLE`` of
+        plain tables, and texts that acidsql does not recognise.
 
     Raises:
-        AcidParseError: the text is malformed, and can only have been meant as a statement that
-            Spark does not have (``COMPACT``, ``SHOW COMPACTIONS``, a transactional ``CREATE
-            TABLE``, …). All other malformed text is left for Spark to refuse.
+        AcidParseError: the text is malformed, and resembles a statement that Spark does not have
+            (``COMPACT``, ``SHOW COMPACTIONS``, a transactional ``CREATE TABLE``, …). Spark refuses
+            all other malformed texts.
     """
     code = blank_comments(text)
     try:
@@ -113,8 +112,8 @@ def _describe(err: UnexpectedInput, code: str) -> tuple[int, str]:
     if isinstance(err, UnexpectedToken) and err.token.type == "$END":
         return len(code.rstrip()), f"unexpected end of the statement{hint}"
     position = err.pos_in_stream or 0
-    found = _WORD.match(code, position)
-    return position, f"unexpected {shortened(found[0]) if found else ''!r}{hint}"
+    word = _WORD.match(code, position)
+    return position, f"unexpected {shortened(word[0]) if word else ''!r}{hint}"
 
 
 def _parse_error(text: str, code: str, position: int, message: str) -> AcidParseError:

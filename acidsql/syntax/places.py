@@ -1,4 +1,4 @@
-"""Place of an error in a statement."""
+"""Positions of errors in statements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Place(TypedDict):
     Attributes:
         line: 1-based line.
         column: 1-based column.
-        context: the line, what is near the place if it is long, with a caret below.
+        context: the line with a caret below the place; for a long line, only the nearby text.
         offset: 0-based position in the text.
         fragment: the word at the place.
     """
@@ -28,7 +28,7 @@ class Place(TypedDict):
 
 
 def shortened(text: str) -> str:
-    """Return a text of a message, cut if it is long: a word of a statement may be a megabyte."""
+    """Return a text for a message, shortened because a word of a statement may be a megabyte."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 

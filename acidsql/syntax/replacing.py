@@ -1,4 +1,7 @@
-"""Condition and query of ``INSERT … REPLACE WHERE`` and ``REPLACE ON``, which nothing separates."""
+"""Separation of the condition and the query of ``INSERT … REPLACE WHERE`` and ``REPLACE ON``.
+
+The syntax has no keyword between the two.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ _ALIAS = re.compile(r"\s*(?:AS\s+)?(`(?:[^`]|``)+`|[^\W\d]\w*)\s*", re.IGNORECAS
 
 
 def query_starts(text: str) -> Iterator[int]:
-    """Yield the offsets at which a query may begin after a condition, the first one first.
+    """Yield the offsets where a query may begin after a condition, in ascending order.
 
-    They are those of the words that queries begin with, and of opening parentheses, outside of
-    other parentheses. Only a parser of expressions can determine which of them it is.
+    A candidate is an opening parenthesis or a word that can begin a query, outside of other
+    parentheses. Only a parser of expressions can determine which candidate begins the query.
 
     >>> text = "a = f(SELECT 1) SELECT 2"
     >>> [text[start:] for start in query_starts(text)]
@@ -41,7 +44,7 @@ def query_starts(text: str) -> Iterator[int]:
 
 
 def without_alias(query: str) -> tuple[str, str | None]:
-    """Return a query without the alias behind its parentheses, and the alias; None for none.
+    """Return a query without the alias after its parentheses, and the alias or None.
 
     >>> without_alias("(SELECT 1 AS a) AS s")
     ('(SELECT 1 AS a)', 's')
@@ -50,14 +53,14 @@ def without_alias(query: str) -> tuple[str, str | None]:
     """
     code = blank_comments(query)
     end = _closing(code) if code.lstrip().startswith("(") else None
-    found = None if end is None else _ALIAS.fullmatch(code, end)
-    if end is None or found is None:
+    alias = None if end is None else _ALIAS.fullmatch(code, end)
+    if end is None or alias is None:
         return query, None
-    return query[:end], unquote_name(found[1])
+    return query[:end], unquote_name(alias[1])
 
 
 def _closing(code: str) -> int | None:
-    """Return the offset behind the parenthesis that closes the first one."""
+    """Return the offset after the parenthesis that closes the first one."""
     depth = 0
     for span in code_spans(code):
         for position in range(span.start, span.end):

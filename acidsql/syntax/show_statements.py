@@ -1,4 +1,4 @@
-"""Statements that show what is there: SHOW, DESCRIBE and EXPLAIN."""
+"""Statements that show metadata and plans: SHOW, DESCRIBE and EXPLAIN."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ShowColumns(Named):
     """``SHOW COLUMNS IN table [IN database]``.
 
     Attributes:
-        database: as written after the table; the table's own name may hold one too.
+        database: database after the table; the table's name may also contain a database.
     """
 
     database: Name | None = None
@@ -67,7 +67,7 @@ class ShowTblProperties(Named):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Describe(Named):
-    """``DESCRIBE [TABLE]``; of queries, functions and databases the parser returns ``None``.
+    """``DESCRIBE [TABLE]``; for queries, functions and databases, the parser returns ``None``.
 
     Attributes:
         mode: ``plain``, ``extended`` or ``formatted``.
@@ -90,7 +90,7 @@ class DescribeHistory(Named):
     """``DESCRIBE HISTORY table [LIMIT n]``.
 
     Attributes:
-        most: largest number of entries.
+        most: maximum number of entries.
     """
 
     most: int | None = None

@@ -1,9 +1,9 @@
 """Statements that the parser recognises, one frozen dataclass for each kind.
 
-Every statement has its source as ``text``, without the semicolon that ends it, and every ``Span``
-is relative to that text. Names are tuples of their parts without backticks; ``name_span`` is the
-position of the table's (view's, database's) name. A clause that acidsql recognises and does not
-support is listed in ``unsupported``, so that the command can refuse it.
+The ``text`` of a statement is its source without the final semicolon, and every ``Span`` is
+relative to this text. A name is a tuple of its parts without backticks. ``name_span`` is the
+position of the name of the table, view or database. ``unsupported`` lists the clauses that acidsql
+recognises but does not support, so that the command can refuse them.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ from acidsql.syntax.show_statements import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTable(Named):
-    """``CREATE TABLE`` of a transactional table; of other tables the parser returns ``None``.
+    """``CREATE TABLE`` of a transactional table; for other tables, the parser returns ``None``.
 
     Attributes:
-        columns: inside of the parentheses.
-        partitioned_by: inside of the parentheses; names with types, or names only.
+        columns: content of the parentheses.
+        partitioned_by: content of the parentheses; names with types, or only names.
         stored_as: file format, or the two class names of ``INPUTFORMAT … OUTPUTFORMAT …``; None
-            for ORC, if ``using`` is None too.
+            for ORC, if ``using`` is also None.
         using: file format; None for ``USING acidsql``.
         or_replace: ``CREATE OR REPLACE``.
-        replace_table: ``REPLACE TABLE``, of a table that must exist.
-        properties: table properties. The one that makes the table transactional is always spelled
-            ``"transactional": "true"``; the others are as written.
-        query: of ``AS SELECT``, without the ``AS``.
+        replace_table: ``REPLACE TABLE``, which requires an existing table.
+        properties: table properties. The property that makes the table transactional is always
+            ``"transactional": "true"``; the others keep their spelling.
+        query: query of ``AS SELECT``, without ``AS``.
     """
 
     or_replace: bool = False
@@ -90,18 +90,18 @@ class CreateTable(Named):
 
     @property
     def replaces(self) -> bool:
-        """Return whether the statement may, or must, replace a table that exists."""
+        """Return whether the statement can replace an existing table, or requires one."""
         return self.or_replace or self.replace_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTableLike(Named):
-    """``CREATE TABLE … LIKE t``, of any kind of table.
+    """``CREATE TABLE … LIKE t``, for a table of any kind.
 
     Attributes:
-        like: name of the table whose definition is copied.
-        transactional: whether the statement itself says that the new table is.
-        unsupported: what stands beside ``LIKE``, other than these.
+        like: name of the table with the definition to copy.
+        transactional: whether the statement declares the new table as transactional.
+        unsupported: other clauses of the statement.
     """
 
     like: Name
@@ -134,9 +134,10 @@ class CreateView(Named):
     """``CREATE VIEW … AS``.
 
     Attributes:
-        temporary: of this session.
-        global_temporary: of all sessions of the application; ``temporary`` is then false.
-        columns: inside of the parentheses: names, each perhaps with a comment.
+        temporary: whether the view belongs to this session.
+        global_temporary: whether all sessions of the application share it; ``temporary`` is then
+            False.
+        columns: content of the parentheses: names with optional comments.
         schema_binding: words after ``WITH SCHEMA``.
     """
 
@@ -202,14 +203,14 @@ class Insert(Named):
 
     Attributes:
         if_not_exists: ``IF NOT EXISTS`` after the partition.
-        columns: the column list, ``None`` without one.
+        columns: the column list, ``None`` without a list.
         query: ``SELECT …``, ``VALUES …``, ``TABLE t``, ``FROM t SELECT …``, ``WITH … SELECT …`` or
-            a query in parentheses; after ``REPLACE WHERE`` and ``REPLACE ON`` the condition too,
-            and after ``REPLACE ON`` the alias of the query.
-        with_clause: a ``WITH`` that stands before ``INSERT``, keyword included.
-        alias: of the table, before ``REPLACE``.
-        replace_where: ``REPLACE WHERE``, with a condition on the rows that are replaced.
-        replace_on: ``REPLACE ON``, with a condition on these and the new rows.
+            a query in parentheses. For ``REPLACE WHERE`` and ``REPLACE ON`` also the condition, and
+            for ``REPLACE ON`` the alias of the query.
+        with_clause: a ``WITH`` clause before ``INSERT``, with its keyword.
+        alias: alias of the table, before ``REPLACE``.
+        replace_where: ``REPLACE WHERE``, with a condition on the rows to replace.
+        replace_on: ``REPLACE ON``, with a condition on the rows to replace and the new rows.
         replace_using: columns of ``REPLACE USING``.
         schema_evolution: ``WITH SCHEMA EVOLUTION``.
     """
@@ -230,7 +231,7 @@ class Insert(Named):
 
     @property
     def replaces(self) -> bool:
-        """Return whether the new rows replace others (``REPLACE``)."""
+        """Return whether the new rows replace existing rows (``REPLACE``)."""
         return self.replace_where or self.replace_on or self.replace_using is not None
 
     @property
@@ -244,8 +245,8 @@ class InsertBranch:
     """One ``INSERT`` of a ``MultiInsert``.
 
     Attributes:
-        name: of the table.
-        head: text from ``INSERT`` up to ``SELECT``, exclusive.
+        name: name of the table.
+        head: text from ``INSERT`` to ``SELECT``, exclusive.
         body: text from ``SELECT`` on.
     """
 
@@ -259,10 +260,10 @@ class MultiInsert:
     """Hive's ``FROM source INSERT … INSERT …``.
 
     Attributes:
-        source: with its ``FROM``.
-        branches: those into tables, in order.
-        with_clause: a ``WITH`` before ``FROM``, keyword included.
-        directories: whether there are branches into directories.
+        source: source, with ``FROM``.
+        branches: branches into tables, in order.
+        with_clause: a ``WITH`` clause before ``FROM``, with its keyword.
+        directories: whether the statement also has branches into directories.
     """
 
     text: str
@@ -272,7 +273,7 @@ class MultiInsert:
     directories: bool = False
 
     def insert(self, branch: InsertBranch) -> str:
-        """Return the text of a branch as an INSERT of its own."""
+        """Return the text of a branch as a separate INSERT."""
         spans = (self.with_clause, branch.head, self.source, branch.body)
         return "\n".join(span.of(self.text) for span in spans if span is not None)
 
@@ -282,8 +283,8 @@ class _RowLevel(Named):
     """Base of statements that change rows.
 
     Attributes:
-        alias: of the table.
-        with_clause: a ``WITH`` before the statement, keyword included.
+        alias: alias of the table.
+        with_clause: a ``WITH`` clause before the statement, with its keyword.
     """
 
     alias: str | None = None
@@ -343,9 +344,9 @@ class CacheTable(Named):
     """``CACHE [LAZY] TABLE``.
 
     Attributes:
-        lazy: the rows are cached when they are read first.
+        lazy: whether the first read caches the rows.
         properties: the OPTIONS.
-        query: of a temporary view that is made.
+        query: query of the temporary view that the statement creates.
     """
 
     lazy: bool = False

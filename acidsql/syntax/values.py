@@ -1,4 +1,4 @@
-"""Values of Python as SQL text: the only way to write a value into a statement."""
+"""Conversion of Python values to SQL text: the only way to write a value into a statement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 60  # characters of a value in a message
 
 
 def unsupported_value(value: object) -> AcidAnalysisError:
-    """Return the error of a value of a type that SQL has no literal for."""
+    """Return the error for a value of a type without an SQL literal."""
     kind = type(value)
     remedy = {
         "NAType": "pass None for NULL",
@@ -52,10 +52,10 @@ def _shown(value: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a scalar of numpy or pandas as the value of Python that it means.
+    """Convert a scalar of numpy or pandas to the equivalent Python value.
 
-    For members of enumerations that are also numbers or texts, the number or text is returned.
-    Other values, and float32 of numpy, which is a FLOAT, are returned as they are.
+    A member of an enumeration that is also a number or text becomes that number or text. Other
+    values are returned unchanged, and so is numpy's float32, which is a FLOAT.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.PARAMETER_TYPE.
@@ -77,27 +77,27 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist") and value.ndim:
         return list(value)
     if kind in "Mm":  # datetime64, timedelta64
-        made = value.astype(f"{kind}8[us]").item()
-        if made is None:
+        converted = value.astype(f"{kind}8[us]").item()
+        if converted is None:
             raise unsupported_value(value)
-        return made if isinstance(made, datetime | timedelta) else value
+        return converted if isinstance(converted, datetime | timedelta) else value
     if kind and kind in "biuUS":
         return value.item()
     return float(value) if value.dtype.name == "float64" else value
 
 
 def literal(value: Any, other: Callable[[object], str] | None = None) -> str:
-    """Write a value as an expression of Spark's type for it, the same under all settings.
+    """Write a value as an expression of its Spark type, with the same value under all settings.
 
     Args:
-        value: None, a truth value, number, text, bytes, date, datetime or duration, or a scalar of
-            numpy or pandas; a list or tuple of these, which is an array, or a mapping, which is a
-            map. A datetime without a zone is a local time of this process, as PySpark has it.
-        other: writes values of other types, which are refused by default.
+        value: None, a bool, number, text, bytes, date, datetime or duration, or a scalar of numpy
+            or pandas. A list or tuple of these becomes an array, and a mapping becomes a map. A
+            datetime without a zone is a local time of this process, as in PySpark.
+        other: function that writes values of other types, which are refused by default.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.OUT_OF_RANGE, Spark has no such value;
-            UNSUPPORTED_FEATURE.PARAMETER_TYPE, it has no such type.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.OUT_OF_RANGE, no Spark type can hold the value;
+            UNSUPPORTED_FEATURE.PARAMETER_TYPE, SQL has no literal for the type.
 
     >>> literal(None), literal(True), literal(5), literal(1 << 40), literal(1.5), literal("it's")
     ('NULL', 'true', '5', '1099511627776L', '1.5D', "CAST(X'69742773' AS STRING)")
@@ -137,11 +137,11 @@ def _floating(value: float) -> str:
 
 
 def decimal_type(value: Decimal) -> tuple[int, int]:
-    """Return the precision and the scale of the DECIMAL that a number is as a literal.
+    """Return the precision and the scale of the DECIMAL literal of a number.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.OUT_OF_RANGE, it is NaN or infinite, or has more
-            digits than a DECIMAL.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.OUT_OF_RANGE, the number is NaN or infinite, or
+            has more digits than a DECIMAL.
 
     >>> decimal_type(Decimal("1.50")), decimal_type(Decimal("0.001")), decimal_type(Decimal("1E+3"))
     ((3, 2), (3, 3), (4, 0))
@@ -169,11 +169,14 @@ def _text(value: str) -> str:
 
 
 def microseconds(value: datetime) -> int:
-    """Return the microseconds since 1970 in UTC of a datetime, in the calendar that Python has for
-    all years; without a zone it is a local time of this process.
+    """Return the microseconds from 1970 in UTC to a datetime.
+
+    Python uses the proleptic Gregorian calendar for all years. A datetime without a zone is a local
+    time of this process.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.OUT_OF_RANGE, this machine does not know it.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.OUT_OF_RANGE, the machine cannot convert the
+            local time.
     """
     if value.tzinfo is not None:
         return (value - _EPOCH) // _MICROSECOND
@@ -209,7 +212,7 @@ def _octets(value: bytes | bytearray) -> str:
     return f"X'{value.hex()}'"
 
 
-# bool is a kind of int, and datetime one of date.
+# bool is a subclass of int, and datetime a subclass of date, so they must come first.
 _WRITERS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (type(None), lambda _: "NULL"),
     (bool, lambda value: "true" if value else "false"),

@@ -25,12 +25,14 @@ from acidsql.transactions.write_intent import WriteIntent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """Statement whose transaction has its locks, its write ids and its snapshot.
+    """Statement of a transaction that has its locks, its write ids and its snapshot.
 
     Attributes:
-        txns: transactions that it sees.
-        write_ids: its own, by the full name of a table.
-        seen: write ids that it sees, by the full name of a table; only those that were fetched.
+        transaction: transaction of the statement.
+        txns: transactions that the statement sees.
+        write_ids: write ids of the transaction, by the full name of a table.
+        seen: write ids that the statement sees, by the full name of a table; tables are left out if
+            their write ids were not fetched.
     """
 
     transaction: Transaction
@@ -45,30 +47,30 @@ def begin(
 ) -> Iterator[Begun]:
     """Get the locks, write ids and snapshot of a statement; the block commits it.
 
-    It is one of the transaction of several statements that the thread has begun, or a transaction
-    of its own. If the latter had to wait for locks, it is aborted and another one is opened. An
-    UPDATE or DELETE by the transactions that it waited for would make its commit a conflict. With
-    exclusive locks that is necessary only on Hive 3.1.
+    The statement belongs to the transaction of several statements that the thread has begun, or it
+    gets its own transaction. If its own transaction had to wait for locks, it is aborted and
+    replaced by a new one: an UPDATE or DELETE by the transactions that it waited for would make its
+    commit a conflict. With exclusive locks this is necessary only on Hive 3.1.
 
     Args:
         session: the session.
-        intents: what the statement is going to do.
-        opened: a transaction that is open already, on tables that no other one knows; it never has
-            to wait.
+        intents: operations that the statement is going to perform.
+        opened: a transaction that is already open, on tables that no other transaction knows; it
+            never has to wait.
 
     Raises:
         LockTimeoutError: LOCK_TIMEOUT.
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, READ_ONLY_TRANSACTION, TXN_ABORTED.
-        WriteConflictError: CONCURRENT_WRITE, another writer is in the way of a transaction of
-            several statements.
+        WriteConflictError: CONCURRENT_WRITE, another writer blocks a transaction of several
+            statements.
     """
     deadline = time.monotonic() + session.settings.lock_timeout
     while True:
-        with _transaction(session, intents, opened) as own:
+        with _transaction(session, intents, opened) as txn:
             with phase(Phase.BEGIN):
-                begun = _attempt(own, intents, max(0.0, deadline - time.monotonic()))
+                begun = _attempt(txn, intents, max(0.0, deadline - time.monotonic()))
             if begun is not None:
-                reach(Point.BEGUN, own)
+                reach(Point.BEGUN, txn)
                 yield begun
                 return
             if opened is not None:
@@ -79,7 +81,7 @@ def begin(
 def _transaction(
     session: AcidSession, intents: Sequence[WriteIntent], opened: Transaction | None
 ) -> AbstractContextManager[Transaction]:
-    """Return the context of the transaction to which a statement belongs."""
+    """Return the context of the transaction that a statement belongs to."""
     if opened is not None:
         return _interruptible(opened)
     explicit = current_transaction(session)
@@ -92,33 +94,35 @@ def _interruptible(opened: Transaction) -> Iterator[Transaction]:
         yield opened
 
 
-def _attempt(own: Transaction, intents: Sequence[WriteIntent], timeout: float) -> Begun | None:
+def _attempt(txn: Transaction, intents: Sequence[WriteIntent], timeout: float) -> Begun | None:
     """Get locks, write ids and the snapshot.
 
     Returns:
         None if the transaction must begin again.
     """
-    metastore = own.session.metastore
+    metastore = txn.session.metastore
     requests = [intent.request() for intent in intents]
     exclusive = any(intent.lock is LockType.EXCLUSIVE for intent in intents)
-    if own.autocommit and not exclusive:
-        # A Hive Metastore records the write ids with the lock; the other order takes one more call.
-        write_ids = allocate(own, intents)
-        if own.wait_for_locks(requests, timeout):
+    if txn.autocommit and not exclusive:
+        # A Hive Metastore records the write ids with the lock. Locking first takes one more call.
+        write_ids = allocate(txn, intents)
+        if txn.wait_for_locks(requests, timeout):
             return None
     else:
-        # The wait may be long, or for an overwrite: its base must not hide what is written now.
-        untold = [i.request() for i in intents if i.table.full_name not in own.tables]
-        fresh = [request for request in requests if request not in own.locks]
-        waited = bool(fresh) and own.wait_for_locks(without_operations(own, fresh, untold), timeout)
+        # The write ids are allocated after the wait, which may be long. The wait may also be for
+        # an overwrite, and its base must not hide the new rows.
+        unreported = [i.request() for i in intents if i.table.full_name not in txn.tables]
+        fresh = [request for request in requests if request not in txn.locks]
+        acquired = without_operations(txn, fresh, unreported)
+        waited = bool(fresh) and txn.wait_for_locks(acquired, timeout)
         changes = any(i.operation in (Operation.UPDATE, Operation.DELETE) for i in intents)
-        if waited and own.autocommit and changes and metastore.waiting_may_conflict:
+        if waited and txn.autocommit and changes and metastore.waiting_may_conflict:
             return None
-        write_ids = allocate(own, intents)
-        tell_operations(own, untold)
-    own.locks.update(requests)
-    if own.txns is not None:
-        return Begun(transaction=own, txns=own.txns, write_ids=write_ids, seen={})
+        write_ids = allocate(txn, intents)
+        tell_operations(txn, unreported)
+    txn.locks.update(requests)
+    if txn.txns is not None:
+        return Begun(transaction=txn, txns=txn.txns, write_ids=write_ids, seen={})
     txns = metastore.valid_txns()
     seen = {}
     if not exclusive:
@@ -126,11 +130,11 @@ def _attempt(own: Transaction, intents: Sequence[WriteIntent], timeout: float) -
             i.table.full_name: metastore.valid_write_ids(i.table.database, i.table.name, txns)
             for i in intents
         }
-    # Hive would not apply delete events to rows of later write ids, and a base of such a one would
-    # hide what is written now.
+    # Hive would not apply delete events to rows of later write ids, and a base with a later write
+    # id would hide the new rows.
     if any(_sees_later(seen[name], write_ids[name]) for name in seen):
         return None
-    return Begun(transaction=own, txns=txns, write_ids=write_ids, seen=seen)
+    return Begun(transaction=txn, txns=txns, write_ids=write_ids, seen=seen)
 
 
 def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
@@ -138,8 +142,9 @@ def _sees_later(seen: ValidWriteIdList, write_id: int) -> bool:
 
 
 def checked_isolation(session: AcidSession) -> Isolation:
-    """Return the isolation of a statement, whose settings that matter at the commit are checked
-    before anything is written.
+    """Return the isolation of a statement.
+
+    This checks all settings that the commit needs before anything is written.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE; UNSUPPORTED_FEATURE.SERIALIZABLE, the metastore
@@ -157,49 +162,49 @@ def checked_isolation(session: AcidSession) -> Isolation:
 
 
 def without_operations(
-    own: Transaction, requests: Sequence[LockRequest], untold: Sequence[LockRequest]
+    txn: Transaction, requests: Sequence[LockRequest], unreported: Sequence[LockRequest]
 ) -> Sequence[LockRequest]:
-    """Return requests for locks to acquire, some before the transaction has write ids.
+    """Return lock requests without operations for tables where the transaction has no write id.
 
     A Hive Metastore records an operation together with the write id that the transaction has when
-    it requests the lock. So it learns the operations later, by ``tell_operations``.
+    it requests the lock. ``tell_operations`` therefore reports these operations later.
 
     Args:
-        own: the transaction.
+        txn: the transaction.
         requests: the requests.
-        untold: those in tables where it has no write id yet.
+        unreported: requests for tables where the transaction has no write id yet.
     """
-    if not own.session.metastore.capabilities.learns_writes_from_locks:
+    if not txn.session.metastore.capabilities.learns_writes_from_locks:
         return requests
     return [
-        replace(r, operation=Operation.SELECT, dynamic_partitions=False) if r in untold else r
+        replace(r, operation=Operation.SELECT, dynamic_partitions=False) if r in unreported else r
         for r in requests
     ]
 
 
-def tell_operations(own: Transaction, requests: Sequence[LockRequest]) -> None:
-    """Report to a Hive Metastore what a transaction does under the locks that it holds, now that it
-    has its write ids.
+def tell_operations(txn: Transaction, requests: Sequence[LockRequest]) -> None:
+    """Report to a Hive Metastore the operations that a transaction performs under its locks.
 
-    The request counts, whether it is granted or not. It waits if another one waits for this
-    transaction, and is withdrawn then.
+    The transaction must have its write ids. The metastore records the operations even if it does
+    not grant the request. The request waits if another request waits for this transaction, and is
+    then withdrawn.
     """
-    metastore = own.session.metastore
+    metastore = txn.session.metastore
     reported = [replace(r, type=LockType.SHARED_READ) for r in requests if _has_operation(r)]
     if not reported or not metastore.capabilities.learns_writes_from_locks:
         return
-    if metastore.lock(own.txn_id, reported) is LockState.WAITING:
-        metastore.withdraw_locks(own.txn_id)
+    if metastore.lock(txn.txn_id, reported) is LockState.WAITING:
+        metastore.withdraw_locks(txn.txn_id)
 
 
 def _has_operation(request: LockRequest) -> bool:
     return request.operation is not Operation.SELECT or request.dynamic_partitions
 
 
-def allocate(own: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
+def allocate(txn: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]:
     """Allocate the write ids of a transaction in the tables that it is going to write."""
-    session = own.session
-    reach(Point.BEFORE_WRITE_IDS, own)
+    session = txn.session
+    reach(Point.BEFORE_WRITE_IDS, txn)
     for intent in intents:
         check_owner(session, intent.table)
         learn_write_ids(session, intent.table, intent.partition)
@@ -207,7 +212,7 @@ def allocate(own: Transaction, intents: Sequence[WriteIntent]) -> dict[str, int]
     for intent in intents:
         table = intent.table
         write_ids[table.full_name] = session.metastore.allocate_write_id(
-            own.txn_id, table.database, table.name, intent.statement
+            txn.txn_id, table.database, table.name, intent.statement
         )
-        own.tables.setdefault(table.full_name, table)
+        txn.tables.setdefault(table.full_name, table)
     return write_ids

@@ -1,4 +1,4 @@
-"""Commit of what the statements of a transaction wrote."""
+"""Commit of the writes of a transaction's statements."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from acidsql.transactions.written import changes_whole_table
 
 
 def commit_writes(transaction: Transaction) -> None:
-    """Commit a transaction with its writes, whose files are on the disk.
+    """Commit a transaction and its writes; their files are already on the disk.
 
     Raises:
         WriteConflictError: another transaction changed the same rows, or on a Hive Metastore rows
             in the same partition, and committed first.
-        TransactionStateError: TXN_ABORTED, it was aborted earlier.
+        TransactionStateError: TXN_ABORTED, the transaction was aborted earlier.
         MetastoreError: see ``Transaction.commit``.
     """
     writes = transaction.writes
     whole = {write.intent.request() for write in writes if changes_whole_table(write)}
     if whole and not transaction.autocommit:
-        # Later statements, which named their partitions, have removed them from the write set.
+        # Later statements have named their partitions, which removed these requests from the write
+        # set.
         transaction.session.metastore.lock(transaction.txn_id, tuple(whole))
     contended = [w.table.full_name for w in writes if w.intent.operation is not Operation.INSERT]
     transaction.commit(_changes(transaction), _comparison(transaction), contended)
@@ -35,29 +36,32 @@ def commit_writes(transaction: Transaction) -> None:
 def _changes(transaction: Transaction) -> list[CatalogChange]:
     """Return the changes of the catalog that the commit makes."""
     changes: list[CatalogChange] = []
-    # First: the other changes may give the table another name.
+    # These come first, because the other changes may rename the table.
     if transaction.session.metastore.capabilities.keeps_history:
         changes += [_counted(transaction, name) for name in transaction.tables]
     changes += merged([change for write in transaction.writes for change in write.changes])
-    # Last: the other changes know a new table by its name until then.
+    # ShowTable comes last, because the other changes refer to a new table by its staged name.
     return sorted(changes, key=lambda change: isinstance(change, ShowTable))
 
 
 def _counted(transaction: Transaction, name: str) -> RecordCounts:
-    """Return what the history keeps of the statements that changed a table; none may have."""
-    own = [write for write in transaction.writes if write.table.full_name == name]
+    """Return the history record of the statements that changed a table; there may be none."""
+    writes = [write for write in transaction.writes if write.table.full_name == name]
     statement = None
-    if own and not transaction.autocommit:
-        statement = together([write.intent.statement for write in own])
+    if writes and not transaction.autocommit:
+        statement = together([write.intent.statement for write in writes])
     return RecordCounts(
         table=transaction.tables[name],
-        counts=sum((write.counts for write in own), WriteCounts()),
+        counts=sum((write.counts for write in writes), WriteCounts()),
         statement=statement,
     )
 
 
 def _comparison(transaction: Transaction) -> Callable[[], Compared] | None:
-    """Return what compares the rows that all statements have changed; see ``comparison``."""
+    """Return the function that compares the rows that all statements have changed.
+
+    See ``comparison.comparison``.
+    """
     writes = transaction.writes
     return comparison(
         transaction.session,

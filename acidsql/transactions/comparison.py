@@ -1,8 +1,8 @@
-"""Comparison of a transaction with those that have committed since it was opened, by rows.
+"""Comparison of a transaction, by rows, with transactions that have committed since it was opened.
 
-The directories that are read stay while this transaction is open. Others committed after it was
-opened, and a compaction of what they wrote has committed later still. The cleaner waits for every
-transaction that was open then.
+The directories that are read remain while this transaction is open. The other transactions
+committed after it was opened, and a compaction of their writes committed even later. The cleaner
+waits for every transaction that was open at that time.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class DeletedRows:
     """Rows that a transaction has deleted, or replaced by an UPDATE, in a partition.
 
     Attributes:
-        location: of the partition.
-        directories: paths of its delete deltas.
+        location: location of the partition.
+        directories: paths of the transaction's delete deltas in the partition.
     """
 
     location: str
@@ -49,12 +49,12 @@ class DeletedRows:
 def deleted_rows(
     table: Table, touched: Mapping[tuple[str, ...], Partition], placed: Iterable[str]
 ) -> dict[Place, DeletedRows]:
-    """Return where a transaction has deleted rows of a table.
+    """Return the places where a transaction has deleted rows of a table.
 
     Args:
         table: the table.
-        touched: partitions that it has written to, by values.
-        placed: paths of the directories that it has moved to their places.
+        touched: partitions that the transaction has written to, by values.
+        placed: paths of the directories that the transaction has published.
     """
     directories: dict[str, list[str]] = defaultdict(list)
     for path in placed:
@@ -74,13 +74,13 @@ def deleted_rows(
 
 
 class Watch(Protocol):
-    """Watch of what may not have changed at a commit, beside the rows that it deletes."""
+    """Watch of data that must not have changed at a commit, in addition to the deleted rows."""
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
-        """Look at what others have committed since.
+        """Examine the commits of other transactions since the last call.
 
         Returns:
-            The write ids that were looked at, by table.
+            The write ids that were examined, by table.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE.
@@ -89,14 +89,14 @@ class Watch(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Comparison:
-    """Comparison of a transaction's changes with those of others.
+    """Comparison of a transaction's changes with the changes of other transactions.
 
     Attributes:
         session: the session.
-        txn_id: the transaction.
-        deleted: rows that it has deleted.
-        watches: what else may not have changed.
-        disjoint: transactions that have no row in common with it.
+        txn_id: id of the transaction.
+        deleted: rows that the transaction has deleted.
+        watches: watches of other data that must not have changed.
+        disjoint: other transactions that have changed none of the same rows.
     """
 
     session: AcidSession
@@ -104,22 +104,22 @@ class Comparison:
     deleted: Mapping[Place, DeletedRows]
     watches: Sequence[Watch] = ()
     disjoint: set[int] = field(default_factory=set)
-    _own: dict[Place, _Deletes] = field(default_factory=dict)
-    _own_keys: dict[Place, RowIdSet] = field(default_factory=dict)
+    _our_deletes: dict[Place, _Deletes] = field(default_factory=dict)
+    _our_row_ids: dict[Place, RowIdSet] = field(default_factory=dict)
 
     def compare(self) -> Compared:
-        """Compare with those that have committed since the last call.
+        """Compare with the transactions that have committed since the last call.
 
         Raises:
-            WriteConflictError: CONCURRENT_WRITE, they have changed the same rows.
+            WriteConflictError: CONCURRENT_WRITE, one of them has changed the same rows.
         """
-        found = {
+        others = {
             (other.txn_id, other.place): other
             for other in self.session.metastore.concurrent_writes(self.txn_id)
             if other.txn_id not in self.disjoint
         }
         directories: dict[str, Sequence[AcidDirectory]] = {}
-        for other in found.values():
+        for other in others.values():
             if self._meets(other, directories):
                 raise failures.write_conflict(
                     self.txn_id,
@@ -128,7 +128,7 @@ class Comparison:
                     other.txn_id,
                     other.operation,
                 )
-        self.disjoint.update(txn_id for txn_id, _ in found)
+        self.disjoint.update(txn_id for txn_id, _ in others)
         watched: dict[TableName, ValidWriteIdList] = {}
         for watch in self.watches:
             watched.update(watch.compare())
@@ -137,53 +137,56 @@ class Comparison:
     def _meets(
         self, other: ConcurrentWrite, directories: dict[str, Sequence[AcidDirectory]]
     ) -> bool:
-        """Return whether another write has changed rows that this transaction has changed too, or
-        so many that this cannot be determined.
+        """Return whether another write has changed rows that this transaction has changed too.
+
+        The result is also True if there are too many changed rows to determine this.
 
         Args:
-            other: that has committed.
-            directories: of partitions that were listed since, by location.
+            other: committed write.
+            directories: directories of the partitions that were listed already, by location.
         """
         deleted = self.deleted.get(other.place)
         if deleted is None:
-            # An UPDATE of a table without partitions that found no row; a partition is named only
-            # when it has delete events.
+            # In a table without partitions this is an UPDATE that changed no row. A partition is
+            # reported to the metastore only when it has delete events.
             return other.partition is not None
         place = other.place
-        if place not in self._own:
+        if place not in self._our_deletes:
             files = self._files(deleted.directories)
-            self._own[place] = _Deletes(session=self.session, files=files)
-        own = self._own[place]
+            self._our_deletes[place] = _Deletes(session=self.session, files=files)
+        ours = self._our_deletes[place]
         if deleted.location not in directories:
             parsed = map(parse_directory, self.session.files.names(deleted.location))
             directories[deleted.location] = [d for d in parsed if d is not None]
         listed = directories[deleted.location]
         theirs = self._deleted_by(deleted.location, listed, other.write_id)
-        if theirs is None or own.events + theirs.events > limits().compared_events:
+        if theirs is None or ours.events + theirs.events > limits().compared_events:
             return True
-        near = theirs.near(own)
+        near = theirs.near(ours)
         if not near:
             return False
-        if place not in self._own_keys:
-            self._own_keys[place] = own.keys(own.files)
-        return self._own_keys[place].common(theirs.keys(near)) is not None
+        if place not in self._our_row_ids:
+            self._our_row_ids[place] = ours.keys(ours.files)
+        return self._our_row_ids[place].common(theirs.keys(near)) is not None
 
     def _deleted_by(
         self, location: str, listed: Sequence[AcidDirectory], write_id: int
     ) -> _Deletes | None:
-        """Return the delete events of a write id in a partition; None if they are not there."""
-        found = [d for d in listed if d.max_write_id >= write_id]
+        """Return the delete events of a write id in a partition; None if they no longer exist."""
+        later = [d for d in listed if d.max_write_id >= write_id]
         deltas = [
-            d for d in found if d.kind is DirectoryKind.DELETE_DELTA and d.min_write_id <= write_id
+            d for d in later if d.kind is DirectoryKind.DELETE_DELTA and d.min_write_id <= write_id
         ]
-        alone = [d for d in deltas if d.max_write_id == d.min_write_id and not d.visibility_txn_id]
-        if not deltas and any(d.kind is DirectoryKind.BASE for d in found):
+        unmerged = [
+            d for d in deltas if d.max_write_id == d.min_write_id and not d.visibility_txn_id
+        ]
+        if not deltas and any(d.kind is DirectoryKind.BASE for d in later):
             return None
-        paths = [child(location, d.name) for d in alone or deltas]
+        paths = [child(location, d.name) for d in unmerged or deltas]
         return _Deletes(
             session=self.session,
             files=self._files(paths),
-            write_id=None if alone else write_id,
+            write_id=None if unmerged else write_id,
         )
 
     def _files(self, directories: Iterable[str]) -> tuple[DeleteFile, ...]:
@@ -197,19 +200,23 @@ def comparison(
     deleted: Iterable[Mapping[Place, DeletedRows]],
     watches: Sequence[Watch],
 ) -> Callable[[], Compared] | None:
-    """Return what compares the changes of a transaction with those of others before its commit;
-    None where the metastore compares partitions.
+    """Return a function that compares a transaction's changes with other transactions' changes.
+
+    The transaction calls it before its commit.
 
     Args:
-        deleted: rows that it has deleted, of each table.
-        watches: what else may not have changed.
+        deleted: rows that the transaction has deleted, for each table.
+        watches: watches of other data that must not have changed.
+
+    Returns:
+        None if the metastore compares partitions.
     """
     if not session.metastore.capabilities.compares_rows:
         return None
     places: dict[Place, DeletedRows] = {}
-    for own in deleted:
-        for place, rows in own.items():
-            # Several parts of one transaction may delete in one place.
+    for by_place in deleted:
+        for place, rows in by_place.items():
+            # Several statements of one transaction can delete rows in the same place.
             earlier = places.get(place, replace(rows, directories=()))
             places[place] = replace(rows, directories=earlier.directories + rows.directories)
     made = Comparison(session=session, txn_id=txn_id, deleted=places, watches=watches)
@@ -223,7 +230,7 @@ class _Deletes:
     Attributes:
         session: the session.
         files: the files.
-        write_id: of the transaction whose events count; None counts all.
+        write_id: write id of the transaction; only its events count. None counts all events.
     """
 
     session: AcidSession
@@ -236,7 +243,7 @@ class _Deletes:
         return sum(file.tail.rows for file in self.files)
 
     def near(self, other: _Deletes) -> tuple[DeleteFile, ...]:
-        """Return the files whose row ids are in the ranges of another one's, by statistics."""
+        """Return the files with row id ranges that overlap those of ``other``, by statistics."""
         return tuple(file for file in self.files if any(_overlap(file, o) for o in other.files))
 
     def keys(self, files: Sequence[DeleteFile]) -> RowIdSet:
@@ -251,7 +258,7 @@ class _Deletes:
 
 
 def _overlap(file: DeleteFile, other: DeleteFile) -> bool:
-    """Return whether two delete files may have row ids in common, by their statistics."""
+    """Return whether two delete files can have common row ids, by their statistics."""
     for column in (ORIGINAL_WRITE_ID, ROW_ID):
         one, two = file.tail.file_int_stats(column), other.tail.file_int_stats(column)
         if one and two and (one.maximum < two.minimum or two.maximum < one.minimum):

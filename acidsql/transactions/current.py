@@ -1,4 +1,4 @@
-"""The transaction of several statements to which the statements of a thread belong."""
+"""The transaction of several statements that the statements of a thread belong to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _lock = threading.Lock()
 _open: list[ExplicitTransaction] = []
-# Sessions that have had such a transaction.
+# Sessions that have had a transaction of several statements.
 _known: WeakSet[AcidSession] = WeakSet()
 
 
@@ -37,22 +37,29 @@ def transactions_of(session: AcidSession) -> tuple[ExplicitTransaction, ...]:
 
 
 def transaction_mark(spark: SparkSession) -> str:
-    """Return ``*`` if this thread has begun a transaction in a Spark session, ``!`` if that was
-    aborted and waits for its ROLLBACK, else nothing. It creates no ``AcidSession``.
+    """Return the mark of this thread's transaction in a Spark session for a prompt.
+
+    This creates no ``AcidSession``.
+
+    Returns:
+        ``*`` for an open transaction, ``!`` for an aborted one that waits for its ROLLBACK, and an
+        empty string without a transaction.
     """
     owner = owner_thread()
     with _lock:
-        own = [t for t in _open if t.owner is owner]
-    key = bridge.session_key(spark) if own else None
-    for transaction in own:
+        of_thread = [t for t in _open if t.owner is owner]
+    key = bridge.session_key(spark) if of_thread else None
+    for transaction in of_thread:
         if bridge.session_key(transaction.session.spark) == key:
             return "*" if transaction.is_open else "!"
     return ""
 
 
 def enter(transaction: ExplicitTransaction) -> bool:
-    """Make a transaction the one of the thread that owns it; return whether it is the first one of
-    its session.
+    """Register a transaction as the current one of the thread that owns it.
+
+    Returns:
+        Whether it is the first transaction of several statements in its session.
     """
     with _lock:
         _open.append(transaction)
@@ -62,18 +69,18 @@ def enter(transaction: ExplicitTransaction) -> bool:
 
 
 def leave(transaction: ExplicitTransaction) -> None:
-    """Forget a transaction, which has ended."""
+    """Forget a transaction that has ended."""
     with _lock:
         if transaction in _open:
             _open.remove(transaction)
 
 
 def refuse_in_transaction(session: AcidSession, operation: str) -> None:
-    """Refuse what a transaction of several statements cannot do (Hive: ``ErrorMsg`` 20007).
+    """Refuse an operation in a transaction of several statements (Hive: ``ErrorMsg`` 20007).
 
     Args:
         session: the session.
-        operation: what is refused, in the words of the statement.
+        operation: refused operation, in the words of the statement.
 
     Raises:
         TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun a transaction.

@@ -1,9 +1,9 @@
 """Transactions of several statements (``START TRANSACTION`` … ``COMMIT``).
 
-All statements see the transactions that had committed when it began, and what earlier ones of its
-own statements wrote. Each statement publishes its directories, which no other transaction sees,
-under the transaction's write id and statement ids of its own. One that fails is rolled back to the
-savepoint before it.
+All statements see the transactions that had committed when this transaction began, and the writes
+of its earlier statements. Each statement publishes its directories under the transaction's write id
+and its own statement ids. No other transaction sees them. A statement that fails is rolled back to
+the savepoint before it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ExplicitTransaction:
-    """Transaction of several statements in the hands of its thread; made by ``start.start``.
+    """Transaction of several statements that a thread owns; created by ``start.start``.
 
     Attributes:
-        transaction: what it writes, and how it ends; in a read-only one its id is the lease's.
-        lease: keeps what the transaction reads, and the DataFrames that were made in it.
-        read_only: whether it may not write.
-        owner: thread or connection whose statements belong to it.
-        has_ended: whether it was committed or rolled back.
-        abort: error with which an abort of the transaction was noticed; None as long as it goes on.
+        transaction: writes of the transaction, and its state. A read-only transaction has the id of
+            the lease.
+        lease: protects the files that the transaction and the DataFrames created in it read.
+        read_only: whether the transaction must not write.
+        owner: thread or connection that issues the statements of the transaction.
+        has_ended: whether the transaction was committed or rolled back.
+        abort: error that reported an abort of the transaction; None while it is open.
     """
 
     transaction: Transaction
@@ -66,23 +67,23 @@ class ExplicitTransaction:
 
     @property
     def txns(self) -> ValidTxnList:
-        """Transactions that all of its statements see."""
+        """Transactions that all statements of this transaction see."""
         assert self.transaction.txns is not None  # see ``start.start``
         return self.transaction.txns
 
     @property
     def is_open(self) -> bool:
-        """Whether it goes on, as known to this client."""
+        """Whether the transaction is still open, to the knowledge of this client."""
         return self.transaction.status is Status.OPEN
 
     def uncommitted(self) -> frozenset[str]:
-        """Return the full names of the tables where it has put directories."""
+        """Return the full names of the tables where the transaction has put directories."""
         written = self.transaction.written
-        return frozenset(name for name, own in written.items() if own.directories)
+        return frozenset(name for name, writes in written.items() if writes.directories)
 
     @contextmanager
     def query(self) -> Iterator[Listings]:
-        """Build the plan of a query in the block; scans belong to the transaction's lease.
+        """Build the plan of a query in the block; its scans use the transaction's lease.
 
         Raises:
             TransactionStateError: TXN_ABORTED.
@@ -95,28 +96,28 @@ class ExplicitTransaction:
 
     @contextmanager
     def statement(self, intents: Sequence[WriteIntent]) -> Iterator[Transaction]:
-        """Run a statement that writes in the block, which commits its part or is rolled back.
+        """Run a statement that writes in the block; its writes are kept or rolled back.
 
         Raises:
             TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, READ_ONLY_TRANSACTION, TXN_ABORTED.
         """
         self._check_allowed(intents)
-        own = self.transaction
+        transaction = self.transaction
         with self._mutex, DeferredSignals():
             self.require_open()
             current().txn_id = self.txn_id
-            own.statements += 1
-            before = own.savepoint()
+            transaction.statements += 1
+            before = transaction.savepoint()
             try:
                 with Interruptible():
-                    yield own
+                    yield transaction
             except BaseException as error:
-                lost = lost_to(own, error)
+                lost = lost_to(transaction, error)
                 self._roll_back_to(before, intents, lost or error)
                 if lost is not None:
                     raise lost from error
                 raise
-            if len(own.writes) == before.writes:
+            if len(transaction.writes) == before.writes:
                 self._roll_back_to(before, intents)
 
     def _check_allowed(self, intents: Sequence[WriteIntent]) -> None:
@@ -128,7 +129,7 @@ class ExplicitTransaction:
                     f"{intent.table.full_name}: ROLLBACK, and begin another one",
                     {"txnId": str(self.txn_id)},
                 )
-            # Beside the base of an overwrite, rows of the same write id would count as obsolete.
+            # An overwrite leaves a base. Other rows of the same write id would count as obsolete.
             if intent.overwrite or intent.lock is LockType.EXCLUSIVE:
                 words = intent.statement.operation
                 open_transactions.refuse_in_transaction(self.session, words)
@@ -139,19 +140,19 @@ class ExplicitTransaction:
         intents: Sequence[WriteIntent],
         error: BaseException | None = None,
     ) -> None:
-        """Undo what a statement did, and nothing else.
+        """Undo the writes of one statement.
 
-        If that fails, or the transaction was aborted meanwhile, it ends: what is left of the
-        statement must not be committed.
+        If this fails, or if the transaction was aborted in the meantime, the transaction is
+        aborted, because the remaining writes of the statement must not be committed.
         """
-        metastore, own = self.session.metastore, self.transaction
+        metastore, transaction = self.session.metastore, self.transaction
         try:
-            own.undo_since(savepoint)
+            transaction.undo_since(savepoint)
             if isinstance(error, TransactionStateError):
                 metastore.require_open(self.txn_id)
             for intent in intents:
                 table = intent.table
-                if intent.names_partitions_late and table.full_name in own.tables:
+                if intent.names_partitions_late and table.full_name in transaction.tables:
                     metastore.add_dynamic_partitions(
                         self.txn_id, table.database, table.name, [], intent.operation
                     )
@@ -169,7 +170,7 @@ class ExplicitTransaction:
             )
 
     def require_open(self) -> None:
-        """Check that the transaction goes on.
+        """Check that the transaction is still open.
 
         Raises:
             TransactionStateError: TXN_ABORTED.
@@ -187,23 +188,23 @@ class ExplicitTransaction:
             ) from self.abort
 
     def _fail(self, error: TransactionStateError) -> None:
-        """Abort the transaction; its thread has yet to end it by ROLLBACK."""
+        """Abort the transaction; its thread must still end it with ROLLBACK."""
         self.abort = error
         self.transaction.roll_back(error)
         self.session.heartbeater.remove(self.txn_id)
 
     def commit(self, prepare: Callable[[ExplicitTransaction], None]) -> None:
-        """Commit all that the statements did, or roll it back.
+        """Commit the writes of all statements, or roll them back.
 
         Args:
-            prepare: completes the directories first; its changes are rolled back too.
+            prepare: completes the directories before the commit; its changes are rolled back too.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE.
             TransactionStateError: TXN_ABORTED.
             MetastoreError: COMMIT_OUTCOME_UNKNOWN.
         """
-        own = self.transaction
+        transaction = self.transaction
         with self._mutex, DeferredSignals():
             current().txn_id = self.txn_id
             try:
@@ -211,11 +212,11 @@ class ExplicitTransaction:
                     self.require_open()
                     prepare(self)
                     if self.read_only:
-                        own.status = Status.COMMITTED
+                        transaction.status = Status.COMMITTED
                     else:
-                        commit_writes(own)
+                        commit_writes(transaction)
             except BaseException as error:
-                lost = lost_to(own, error)
+                lost = lost_to(transaction, error)
                 self._roll_back(error)
                 if lost is not None:
                     raise lost from error
@@ -224,7 +225,7 @@ class ExplicitTransaction:
                 self._end()
 
     def rollback(self) -> None:
-        """Undo all that the statements did, and end the transaction."""
+        """Undo the writes of all statements, and end the transaction."""
         with self._mutex, DeferredSignals():
             current().txn_id = self.txn_id
             self._roll_back(None)
@@ -244,15 +245,17 @@ class ExplicitTransaction:
         for table in self.transaction.tables.values():
             staging = child(table.location, f"{STAGING_PREFIX}{self.txn_id}")
             _delete_quietly(self.session, staging)
-        # DataFrames that were made in the transaction may read on, whatever becomes of its thread.
+        # DataFrames that were created in the transaction can still be read, even after its thread
+        # has ended.
         self.session.heartbeater.add(self.lease.txn_id)
         self.session.leases.end_statement(self.lease, kept=bool(self.lease.indexes))
         self.session.has_written |= not self.read_only
 
 
 def _delete_quietly(session: AcidSession, path: str) -> None:
-    """Delete a directory; what became of the transaction is known by now, and an error would hide
-    it.
+    """Delete a directory, and only log errors.
+
+    The outcome of the transaction is known at this point, and an exception would hide it.
     """
     try:
         session.files.delete(path)

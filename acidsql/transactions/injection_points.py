@@ -1,7 +1,7 @@
-"""Injection points: named moments of a transaction at which other code can be made to run.
+"""Injection points: named moments of a transaction where tests can run other code.
 
-Tests of races and faults attach actions to them. Nothing is attached otherwise, and to reach a
-point costs one look into an empty dictionary.
+Tests of races and faults attach actions to the points. Without actions, reaching a point costs one
+lookup in an empty dictionary.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Point(Enum):
     """Moment of a transaction.
 
     Members:
-        BEFORE_LOCKS: it is open, and requests its locks next.
-        BEFORE_WRITE_IDS: it allocates its write ids next.
-        BEGUN: a statement of it has its locks, write ids and snapshot, and has read nothing.
-        BEFORE_COMMIT: its files are in their places, and it asks the metastore to commit next.
-        COMMITTED: the metastore has committed it, and the answer has not been looked at.
+        BEFORE_LOCKS: the transaction is open, and requests its locks next.
+        BEFORE_WRITE_IDS: the transaction allocates its write ids next.
+        BEGUN: a statement has its locks, write ids and snapshot, and has read nothing yet.
+        BEFORE_COMMIT: the files are in their places, and the commit is sent to the metastore next.
+        COMMITTED: the metastore has committed, and its answer has not been processed.
     """
 
     BEFORE_LOCKS = auto()

@@ -31,22 +31,22 @@ def wait_for_locks(
     """Request the locks of a statement, and poll until they are granted.
 
     Args:
-        metastore: where the transaction is open.
+        metastore: metastore where the transaction is open.
         txn_id: the transaction.
         requests: all locks of the statement.
         timeout: longest wait in seconds.
-        check: looks at what is in the way before the wait begins; raises if there must be none.
+        check: checks the blocking locks before the wait begins; raises if waiting is not allowed.
         sleep: sleeps for a number of seconds.
-        clock: seconds of a clock that never goes back.
+        clock: returns the seconds of a monotonic clock.
 
     Returns:
-        Whether it had to wait. Another transaction may then have committed a change of the same
-        object since this one opened, so that the commit of this one is a conflict. A statement that
-        updates or deletes should then abort and begin again.
+        Whether the transaction had to wait. Another transaction may then have committed a change of
+        the same object since this one opened, so that this commit would be a conflict. A statement
+        that updates or deletes should then abort and begin again.
 
     Raises:
         LockTimeoutError: LOCK_TIMEOUT; the requests stay queued until the transaction ends.
-        TransactionStateError: TXN_ABORTED, the transaction was aborted meanwhile.
+        TransactionStateError: TXN_ABORTED, the transaction was aborted in the meantime.
     """
     if metastore.lock(txn_id, requests) is LockState.ACQUIRED:
         return False
@@ -74,16 +74,16 @@ def wait_for_locks(
 
 
 def check_wait(txn_id: int, held: Collection[LockRequest], blockers: Sequence[LockInfo]) -> None:
-    """Check that the wait of a transaction of several statements for locks can end, and end well.
+    """Check that a transaction of several statements can wait for locks and still commit.
 
-    A writer that excludes others (Hive 3.1) has changed the same table by the time it ends: the
-    commit of this transaction would be a conflict. Another transaction that waits for a table on
-    which this one has a lock waits for this one.
+    A writer that excludes others (Hive 3.1) has changed the same table by the time it ends, so the
+    commit of this transaction would be a conflict. If another transaction waits for a table that
+    this one has locked, it waits for this transaction, which would be a deadlock.
 
     Args:
         txn_id: the transaction.
-        held: its locks.
-        blockers: locks of others that are in its way.
+        held: locks of the transaction.
+        blockers: locks of other transactions that block it.
 
     Raises:
         WriteConflictError: CONCURRENT_WRITE.
@@ -107,8 +107,10 @@ def check_wait(txn_id: int, held: Collection[LockRequest], blockers: Sequence[Lo
 
 
 def withdraw(metastore: Metastore, txn_id: int) -> None:
-    """Withdraw the requests that wait. An error here would hide why they are not wanted any more,
-    so it is logged: they are in the way of the transaction's next statement until it ends.
+    """Withdraw the waiting requests of a transaction, and only log errors.
+
+    An exception would hide why the requests are withdrawn. Requests that remain block the next
+    statement of the transaction until it ends.
     """
     try:
         metastore.withdraw_locks(txn_id)

@@ -1,4 +1,4 @@
-"""Changes of the catalog by the statements of one transaction, merged into those of its commit."""
+"""Catalog changes of the statements of one transaction, merged for its commit."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from acidsql.metastore.history import RecordedStatement
 from acidsql.transactions.recorded import cut
 
 TRANSACTION = "TRANSACTION"
-"""Operation in the history of a write id under which several statements wrote."""
+"""Operation in the history of a write id that several statements have used."""
 
 
 def merged(changes: Sequence[CatalogChange]) -> list[CatalogChange]:
-    """Merge changes of partitions so that each table, and each partition of it, occurs once.
+    """Merge changes of partitions so that each table and each of its partitions occurs once.
 
     Args:
-        changes: of all statements, in their order; it stays.
+        changes: changes of all statements in their order, which the result keeps.
     """
-    found: dict[object, CatalogChange] = {}
+    by_key: dict[object, CatalogChange] = {}
     for number, change in enumerate(changes):
         match change:
             case RecordWrites(table=table) | AlterPartitions(table=table):
                 key: object = type(change), table.full_name
             case _:
                 key = number
-        earlier = found.get(key)
+        earlier = by_key.get(key)
         match earlier, change:
             case RecordWrites(), RecordWrites():
                 written = {p.values: p for p in (*earlier.written, *change.written)}
-                found[key] = replace(change, written=tuple(written.values()))
+                by_key[key] = replace(change, written=tuple(written.values()))
             case AlterPartitions(), AlterPartitions():
-                found[key] = _altered(earlier, change)
+                by_key[key] = _altered(earlier, change)
             case _:
-                found[key] = change
-    return list(found.values())
+                by_key[key] = change
+    return list(by_key.values())
 
 
 def _altered(earlier: AlterPartitions, later: AlterPartitions) -> AlterPartitions:
@@ -48,7 +48,7 @@ def _altered(earlier: AlterPartitions, later: AlterPartitions) -> AlterPartition
 
 
 def together(statements: Sequence[RecordedStatement]) -> RecordedStatement:
-    r"""Return one statement for the history in the place of those of a transaction.
+    r"""Merge the statements of a transaction into one statement for the history.
 
     >>> insert = RecordedStatement(operation="INSERT", text="INSERT INTO t VALUES (1)")
     >>> together([insert, RecordedStatement(operation="DELETE")])

@@ -1,4 +1,4 @@
-"""Directories of new partitions: where they lie, how a writer makes them and takes them back."""
+"""Directories of new partitions: their paths, their creation and their removal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def partition_directory(table: Table, values: Sequence[str]) -> str:
     """Return the directory of a partition that has no LOCATION.
 
     Raises:
-        AcidAnalysisError: INVALID_PARTITION_NAME, its values do not fit into names of directories.
+        AcidAnalysisError: INVALID_PARTITION_NAME, the values cannot be names of directories.
     """
     place = child(table.location, table.partition_name(values))
     if not can_exist(place):
@@ -31,7 +31,7 @@ def partition_directory(table: Table, values: Sequence[str]) -> str:
 def make_partition(
     writer: Writer, table: Table, values: tuple[str, ...], publication: Publication
 ) -> Partition:
-    """Make the directory of a new partition; object stores have none.
+    """Create the directory of a new partition; object stores have no directories.
 
     Raises:
         AcidAnalysisError: see ``partition_directory``.
@@ -46,9 +46,9 @@ def make_partition(
 def add_beforehand(
     writer: Writer, table: Table, made: Sequence[Partition], publication: Publication
 ) -> None:
-    """Add new partitions to a Hive Metastore, which has to know them before anything is in them.
+    """Add new partitions to a Hive Metastore, which must know them before files are written there.
 
-    Others learn them from the commit.
+    Other metastores add the partitions at the commit.
     """
     if made and writer.metastore.capabilities.learns_writes_from_locks:
         sync_all(writer.files, [publication])
@@ -58,14 +58,15 @@ def add_beforehand(
 def take_back(writer: Writer, table: Table, made: Iterable[Partition]) -> None:
     """Remove new partitions with their directories, unless another transaction uses them.
 
-    Another transaction may be publishing into them, and adds its partitions after that. So those
-    that a Hive Metastore knows are dropped first, and added again if they are not empty by then.
+    Another transaction may be publishing into a partition, and adds the partition after that.
+    Partitions that a Hive Metastore knows are therefore dropped first, and added again if they are
+    not empty.
     """
     metastore, used = writer.metastore, []
     is_known = metastore.capabilities.learns_writes_from_locks
     for partition in made:
         if is_known:
-            # It failed before they were added, or another one dropped it.
+            # The statement failed before it added the partitions, or another one dropped this one.
             with suppress(AcidLookupError):
                 metastore.drop_partitions(table.database, table.name, [partition.values])
         if writer.files.delete_if_empty(partition.location):

@@ -1,4 +1,4 @@
-"""Statements, and what they wrote, as the history of a table keeps them."""
+"""Statements and their write counts, as the history of a table keeps them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from acidsql.storage.filesystem import FileSystem
 
 
 def recorded(session: AcidSession, statement: RecordedStatement) -> RecordedStatement:
-    """Return a statement with as much of its text as the history may keep.
+    """Return a statement with the part of its text that the history may keep.
 
-    What ``spark.sql.redaction.string.regex`` matches is replaced, as in Spark's own plans, and only
-    then is the text cut, so that no part of a secret is left.
+    As in Spark's own plans, matches of ``spark.sql.redaction.string.regex`` are replaced. The text
+    is cut only after that, so that no part of a secret remains.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
@@ -33,9 +33,7 @@ def recorded(session: AcidSession, statement: RecordedStatement) -> RecordedStat
 
 
 def with_files(files: FileSystem, counts: WriteCounts, directories: Sequence[str]) -> WriteCounts:
-    """Return counts with the number and size of the files in directories; hidden ones do not
-    count.
-    """
+    """Return counts with the number and size of the files in directories, except hidden files."""
     sizes = [
         version.size
         for listing in files.list_all(directories)
@@ -46,9 +44,9 @@ def with_files(files: FileSystem, counts: WriteCounts, directories: Sequence[str
 
 
 def cut(text: str, length: int) -> str:
-    """Return a text of at most some characters; one that is cut ends with an ellipsis.
+    """Cut a text to at most ``length`` characters; a cut text ends with an ellipsis.
 
-    Halves of surrogate pairs, which no file can hold, become question marks.
+    Halves of surrogate pairs, which no file can contain, become question marks.
 
     >>> cut("DELETE FROM t", 7), cut("DELETE", 7)
     ('DELETE…', 'DELETE')

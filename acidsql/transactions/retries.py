@@ -1,4 +1,4 @@
-"""Statements that are run again by themselves after a conflict with another transaction."""
+"""Automatic retries of statements after a conflict with another transaction."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ _given_up: ContextVar[threading.Event | None] = ContextVar("acidsql_given_up", d
 
 @contextmanager
 def no_retries_after(event: threading.Event) -> Iterator[None]:
-    """Let an event end the retries of the statements that this thread runs in the block, also in
-    the pause before one. For threads that no signal interrupts.
+    """Let an event end the retries of the statements that this thread runs in the block.
+
+    The event also ends the pause before a retry. This is meant for threads that no signal
+    interrupts.
     """
     token = _given_up.set(event)
     try:
@@ -44,26 +46,27 @@ def no_retries_after(event: threading.Event) -> Iterator[None]:
 def run_again_after_conflicts(
     session: AcidSession, attempt: Callable[[], Answer], frames: Iterable[DataFrame] = ()
 ) -> Answer:
-    """Run a statement; if it loses a conflict, run it again as a whole, on a new snapshot.
+    """Run a statement; if it loses a conflict, run all of it again on a new snapshot.
 
-    The loser has been rolled back, so no reader has seen what it computed. It is run again up to
-    ``spark.acidsql.retries`` times. Before each of them there is a random pause, whose upper bound
-    doubles. The statement also waits for its turn among the statements of this process that have
-    lost on the same table. Other errors, such as an unknown outcome of the commit, end it. So does
-    any error within a transaction of several statements, whose snapshot stays the same.
+    The loser has been rolled back, so no reader has seen its results. It runs again up to
+    ``spark.acidsql.retries`` times. A random pause precedes each retry, and its upper bound doubles
+    each time. The statement also waits for its turn among the statements of this process that have
+    lost on the same table. Other errors, for example an unknown outcome of the commit, end the
+    retries. There are no retries in a transaction of several statements, because its snapshot
+    remains the same.
 
-    A statement that began while another transaction replaced a table, and has done nothing yet, is
-    run again at once.
+    A statement runs again immediately if another transaction replaced a table while it began. It
+    has done nothing yet at that point.
 
     Args:
         session: the session.
         attempt: runs the statement from its beginning.
-        frames: DataFrames that it reads.
+        frames: DataFrames that the statement reads.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE.
-        WriteConflictError: CONCURRENT_WRITE, of the last attempt.
-        TableReplacedError: TABLE_REPLACED, of the last of a few attempts.
+        WriteConflictError: CONCURRENT_WRITE, from the last attempt.
+        TableReplacedError: TABLE_REPLACED, from the last of a few attempts.
     """
     if current_transaction(session) is not None:
         return attempt()
@@ -79,11 +82,11 @@ def run_again_after_conflicts(
             if replaced > _MOST_REPLACEMENTS or not _may_run_again(frames):
                 raise
         except WriteConflictError as error:
-            # Its partition stands after the table.
+            # The name of the table precedes the partition.
             lost_on = error.parameters.get("object", "").partition("/")[0] or None
             if done >= retries(session.spark) or not _may_run_again(frames):
                 raise
-            # Full jitter: the losers of one conflict do not meet again.
+            # Full jitter, so that the losers of one conflict do not collide again.
             bound = min(limits().longest_retry_seconds, limits().first_retry_seconds * 2**done)
             if given_up.wait(random.uniform(0.0, bound)):
                 raise
@@ -93,9 +96,9 @@ def run_again_after_conflicts(
 
 
 def _may_run_again(frames: Iterable[DataFrame]) -> bool:
-    """Return whether a statement that has lost a conflict may be run again without being asked.
+    """Return whether a statement that has lost a conflict can run again automatically.
 
-    Not if values of its DataFrames were observed (``DataFrame.observe``), and other ones would be
-    computed now.
+    It cannot if values of its DataFrames were observed (``DataFrame.observe``), because another run
+    could compute other values.
     """
     return not any(map(bridge.is_observed_once, frames))

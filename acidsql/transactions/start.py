@@ -1,4 +1,4 @@
-"""Start of transactions of several statements, and rollback of those that were left open."""
+"""Start of transactions of several statements, and rollback of abandoned ones."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ logger = logging.getLogger(__name__)
 
 
 def start(session: AcidSession, *, read_only: bool) -> ExplicitTransaction:
-    """Begin a transaction, to which the statements of this thread belong until it ends.
+    """Begin a transaction; the statements of this thread belong to it until it ends.
 
     Raises:
-        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun one already.
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has already begun one.
     """
     open_transactions.refuse_in_transaction(session, "START TRANSACTION")
     metastore, leases = session.metastore, session.leases
     leases.prune()
     with DeferredSignals(), ExitStack() as undo, phase(Phase.BEGIN):
-        # The lease is the older transaction: cleaners wait for it as long as a DataFrame reads.
+        # The lease is opened first, as the older transaction. Cleaners wait for it while a
+        # DataFrame reads.
         lease_id = metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
         lease = leases.begin(lease_id, of_statement=False)
         undo.callback(leases.end_statement, lease, kept=False)

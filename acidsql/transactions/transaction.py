@@ -1,5 +1,7 @@
-"""Transactions of the metastore: opened, kept alive, and committed or rolled back at the end of a
-block. Statements, compactions and exclusive locks all use the context manager ``transaction``.
+"""Transactions of the metastore, from their beginning to commit or rollback.
+
+Statements, compactions and exclusive locks all use the context manager ``transaction``, which keeps
+a transaction alive in a block.
 """
 
 from __future__ import annotations
@@ -52,25 +54,25 @@ class Status(Enum):
     """
 
     OPEN = "open"
-    # The commit was requested and not answered.
+    # The commit was requested, and there is no answer yet.
     COMMITTING = "committing"
     COMMITTED = "committed"
-    # It may have committed, so its changes stay; they are invisible if it has not.
+    # It may have committed, so its changes remain; they are invisible if it has not.
     IN_DOUBT = "in doubt"
-    # It has not committed and never will; its changes, or some of them, are still there.
+    # It has not committed and never will; all or some of its changes still exist.
     ABORTED = "aborted"
-    # The same, and its changes are undone.
+    # It has not committed and never will, and its changes are undone.
     ROLLED_BACK = "rolled back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Savepoint:
-    """Point of a transaction to which a statement that fails is rolled back.
+    """Point of a transaction where a failed statement is rolled back to.
 
     Attributes:
-        reverts: number of functions that undo what was done before.
-        writes: number of writes that were kept before.
-        written: what they wrote.
+        reverts: number of functions that undo earlier changes.
+        writes: number of writes that were kept earlier.
+        written: directories and partitions of these writes.
     """
 
     reverts: int = 0
@@ -80,25 +82,27 @@ class Savepoint:
 
 @dataclass(slots=True, kw_only=True)
 class Transaction:
-    """Open transaction of the metastore, what it wrote, and how it ended; made by ``transaction``,
-    or by ``start.start`` for several statements.
+    """Open transaction of the metastore, with its writes and its state.
+
+    ``transaction`` creates it, or ``start.start`` for several statements.
 
     Attributes:
         session: the session.
-        txn_id: its transaction id.
-        at_end: callbacks for when the transaction has ended, whichever way.
-        aborts_in_doubt: whether to abort even if the commit was requested and not answered. A
-            statement's transaction is left to its user then (SHOW TRANSACTIONS).
-        txns: transactions that all of its statements see. None in a transaction of one statement,
-            which takes its snapshot when it has its locks, and commits by itself.
-        status: its state.
+        txn_id: transaction id.
+        at_end: callbacks that run after the transaction has committed or was rolled back.
+        aborts_in_doubt: whether to abort even if the commit was requested and not answered. The
+            transaction of a statement is then left to the user (SHOW TRANSACTIONS).
+        txns: transactions that all statements see. None in a transaction of one statement, which
+            takes its snapshot when it has its locks, and commits the transaction.
+        status: state of the transaction.
         reverts: functions that undo the changes; they are called last to first.
         locks: requests that were granted.
-        tables: tables where it has a write id, by their full names.
-        statements: number of its statements that have begun to write.
-        writes: what the statements that succeeded did to their tables, in their order.
-        written: the directories and partitions of these, by the full name of a table.
-        watches: what its queries have read and may not have changed at the commit.
+        tables: tables where the transaction has a write id, by their full names.
+        statements: number of statements that have begun to write.
+        writes: writes of the successful statements to their tables, in the order of the statements.
+        written: directories and partitions of these writes, by the full name of a table.
+        watches: watches of data that queries have read and that must not have changed at the
+            commit.
     """
 
     session: AcidSession
@@ -117,14 +121,15 @@ class Transaction:
 
     @property
     def autocommit(self) -> bool:
-        """Whether it has one statement, which commits it."""
+        """Whether the transaction has one statement, which commits it."""
         return self.txns is None
 
     def wait_for_locks(self, requests: Sequence[LockRequest], timeout: float | None = None) -> bool:
         """Acquire locks, as ``locking.wait_for_locks`` does.
 
-        A transaction of several statements waits for nothing that makes its commit a conflict, or
-        that waits for it (``locking.check_wait``). It withdraws requests that were not granted.
+        A transaction of several statements does not wait for a transaction that would make its
+        commit a conflict or that waits for it (``locking.check_wait``). It withdraws requests that
+        were not granted.
 
         Args:
             requests: all locks of the statement.
@@ -149,18 +154,18 @@ class Transaction:
                 raise
 
     def savepoint(self) -> Savepoint:
-        """Return the point to which a statement that begins now is rolled back if it fails."""
+        """Return the point where a statement that begins now is rolled back to if it fails."""
         return Savepoint(reverts=len(self.reverts), writes=len(self.writes), written=self.written)
 
     def undo_since(self, savepoint: Savepoint) -> None:
-        """Undo what was done after a savepoint."""
+        """Undo the changes after a savepoint."""
         del self.writes[savepoint.writes :]
         self.written = savepoint.written
         while len(self.reverts) > savepoint.reverts:
             self.reverts.pop()()
 
     def keep(self, writes: Sequence[TableWrite]) -> None:
-        """Keep what a statement did to its tables, for the commit and for later statements."""
+        """Keep a statement's writes to its tables for the commit and for later statements."""
         self.writes += writes
         written = dict(self.written)
         for write in writes:
@@ -174,22 +179,22 @@ class Transaction:
         compare: Callable[[], Compared] | None = None,
         contended: Sequence[str] = (),
     ) -> None:
-        """Commit, with changes of the catalog.
+        """Commit the transaction, with changes of the catalog.
 
         Args:
-            changes: of the catalog.
-            compare: compares the changed rows with those of transactions that have committed since,
-                and raises CONCURRENT_WRITE if there are common ones. It is called again until no
-                other transaction has committed since. Without it, the metastore compares
-                partitions.
-            contended: full names of the tables whose rows were changed. Statements whose turn it is
-                on one of them commit first.
+            changes: changes of the catalog.
+            compare: compares the changed rows with the rows that other transactions have changed
+                and committed since, and raises CONCURRENT_WRITE if there are common rows. It is
+                called again until no other transaction has committed since the last call. Without
+                it, the metastore compares partitions.
+            contended: full names of the tables with changed rows. Statements that have their turn
+                on one of these tables commit first.
 
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the transaction is aborted.
-            TransactionStateError: TXN_ABORTED, it was aborted earlier.
-            MetastoreError: METASTORE_AUTHENTICATION, the transaction is open; otherwise it is
-                unknown whether it has committed.
+            TransactionStateError: TXN_ABORTED, the transaction was aborted earlier.
+            MetastoreError: with METASTORE_AUTHENTICATION the transaction is still open; otherwise
+                it is unknown whether it has committed.
         """
         reach(Point.BEFORE_COMMIT, self)
         if changes:
@@ -217,17 +222,19 @@ class Transaction:
     def roll_back(self, error: BaseException | None = None) -> None:
         """Abort, and undo the changes, unless the transaction has or may have committed.
 
-        Errors of this are logged: the first error is the one that the user has to see.
+        Errors of the rollback are only logged, because the user must see the first error.
 
         Args:
-            error: that first error.
+            error: the first error.
         """
         if self.status is Status.COMMITTED:
             return
-        asked = self.status is Status.COMMITTING
-        unanswered = asked and isinstance(error, MetastoreError) and not self.aborts_in_doubt
+        was_requested = self.status is Status.COMMITTING
+        unanswered = (
+            was_requested and isinstance(error, MetastoreError) and not self.aborts_in_doubt
+        )
         # The abort raises if the transaction is committed after all.
-        if unanswered or (not self._abort() and asked):
+        if unanswered or (not self._abort() and was_requested):
             self.status = Status.IN_DOUBT
             logger.error("txn %s: fate unknown after %s; what it wrote stays", self.txn_id, error)
             return
@@ -261,12 +268,12 @@ def transaction(
 ) -> Iterator[Transaction]:
     """Open a transaction and keep it alive in the block, which must call ``commit``.
 
-    It is rolled back if the block raises, or ends without a commit. A signal interrupts only
-    the block: one that comes while the transaction is opened or rolled back waits.
+    The transaction is rolled back if the block raises or ends without a commit. A signal interrupts
+    only the block. A signal that arrives while the transaction is opened or rolled back waits.
 
     Raises:
-        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, within a transaction of several
-            statements nothing else is changed.
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun a transaction of
+            several statements, which allows no other changes.
     """
     if txn_type is not TxnType.READ_ONLY:
         refuse_in_transaction(session, current().operation)
@@ -295,16 +302,16 @@ def transaction(
 
 
 def lost_to(opened: Transaction, error: BaseException) -> TransactionStateError | None:
-    """Return the error of a transaction that was aborted meanwhile, if that explains another one.
+    """Return the error of an aborted transaction, if the abort explains another error.
 
-    A cleaner may remove the files that it reads and its staging then.
+    After an abort, a cleaner can remove the files that the transaction reads and its staging.
     """
     if not isinstance(error, WriteJobError | OSError) or opened.status is not Status.OPEN:
         return None
     try:
         opened.session.metastore.require_open(opened.txn_id)
-    except TransactionStateError as found:
-        return found
+    except TransactionStateError as abort:
+        return abort
     except MetastoreError:
         logger.warning("txn %s: the metastore does not report its state", opened.txn_id)
     return None
@@ -312,7 +319,7 @@ def lost_to(opened: Transaction, error: BaseException) -> TransactionStateError 
 
 @contextmanager
 def exclusive_lock(session: AcidSession, table: Table) -> Iterator[None]:
-    """Hold an EXCLUSIVE lock on a table in the block; the lock waits for all others."""
+    """Hold an EXCLUSIVE lock on a table in the block; the lock waits for all other locks."""
     with transaction(session, aborts_in_doubt=True) as opened:
         opened.wait_for_locks([exclusive_request(table)])
         yield
@@ -320,8 +327,9 @@ def exclusive_lock(session: AcidSession, table: Table) -> Iterator[None]:
 
 
 def locked_definition(session: AcidSession, table: Table) -> Table:
-    """Return the definition of a table under a lock; since it was looked up before the lock, it may
-    have been replaced.
+    """Return the definition of a table under a lock.
+
+    The table was looked up before the lock, and may have been replaced since.
 
     Raises:
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.

@@ -1,9 +1,9 @@
-"""Turns of statements of this process that have lost a conflict: each goes before all others once.
+"""Turns of statements in this process that have lost a conflict: each commits first once.
 
-Statements that change one row at the same time race for the first commit, and all but one of them
-lose. If the losers raced again, some would lose as often as they may. So the losers on a table run
-one after the other. Other transactions of the process that are about to commit changes of its rows
-let the one whose turn it is commit first. Transactions of other processes know nothing of turns.
+Statements that change the same row at the same time race for the first commit, and all but one
+lose. If the losers raced again, some would use up their retries. The losers on a table therefore
+run one after the other. Before another transaction of this process commits changes of the table's
+rows, it lets the statement that has its turn commit first. Other processes do not see the turns.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ _changed = threading.Condition()
 _queues: defaultdict[_Key, deque[object]] = defaultdict(deque)
 _passing: Counter[_Key] = Counter()
 # Turns of the statement that this thread runs.
-_own: ContextVar[tuple[object, ...]] = ContextVar("acidsql_turns", default=())
+_thread_turns: ContextVar[tuple[object, ...]] = ContextVar("acidsql_turns", default=())
 
 
 @contextmanager
 def turn_on(session: AcidSession, table: str, given_up: threading.Event) -> Iterator[None]:
-    """Run a statement that has lost a conflict in the block, when it is its turn.
+    """Run a statement that has lost a conflict in the block, as soon as it has its turn.
 
     Args:
         session: the session.
-        table: full name of the table that the conflict was in.
-        given_up: ends the wait, and so does the time-out of locks.
+        table: full name of the table where the conflict occurred.
+        given_up: event that ends the wait; the time-out of locks ends it too.
     """
-    key, own = _key(session, table), object()
+    key, turn = _key(session, table), object()
     deadline = time.monotonic() + session.settings.lock_timeout
     with _changed:
-        _queues[key].append(own)
-    token = _own.set((*_own.get(), own))
+        _queues[key].append(turn)
+    token = _thread_turns.set((*_thread_turns.get(), turn))
     try:
         with _changed:
-            while (_queues[key][0] is not own or _passing[key]) and not given_up.is_set():
+            while (_queues[key][0] is not turn or _passing[key]) and not given_up.is_set():
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
                 _changed.wait(min(left, limits().turn_poll_seconds))
         yield
     finally:
-        _own.reset(token)
+        _thread_turns.reset(token)
         with _changed:
-            _queues[key].remove(own)
+            _queues[key].remove(turn)
             if not _queues[key]:
                 del _queues[key]
             _changed.notify_all()
@@ -61,16 +61,16 @@ def turn_on(session: AcidSession, table: str, given_up: threading.Event) -> Iter
 
 @contextmanager
 def others_first(session: AcidSession, tables: Sequence[str]) -> Iterator[None]:
-    """Commit changes of rows of some tables in the block, after the statements whose turn it is.
+    """Commit changes of rows of some tables in the block, after statements that have their turn.
 
-    The wait has an end, since what is to be committed holds locks.
+    The wait is limited, because the transaction that commits holds locks.
     """
     keys = sorted({_key(session, table) for table in tables})
     deadline = time.monotonic() + limits().turn_seconds
     with _changed:
         for key in keys:
             first = _queues[key][0] if key in _queues else None
-            while first is not None and first not in _own.get() and _is_first(key, first):
+            while first is not None and first not in _thread_turns.get() and _is_first(key, first):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break

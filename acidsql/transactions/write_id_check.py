@@ -1,4 +1,4 @@
-"""Check that a transaction's write id is its own in the directory that it writes to."""
+"""Check that no other writer has used a transaction's write id in a directory."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ def check_write_id_is_new(
     location: str,
     names: Sequence[str],
     write_id: int,
-    own: Container[str] = (),
+    own_directories: Container[str] = (),
 ) -> None:
-    """Check that a partition has no directory with a transaction's write id by another writer, and
-    none that would count as newer without being so.
+    """Check that no directory of another writer conflicts with a transaction's write id.
 
-    Deltas of transactions that began later are as they should be. A base above this write id would
-    hide what is about to be written; the locks let no other writer make one meanwhile.
+    A partition must not contain another writer's directory with this write id, or a directory that
+    would wrongly count as newer. Deltas of transactions that began later are valid. A base above
+    this write id would hide the rows that are about to be written. The locks let no other writer
+    create such a base in the meantime.
 
     Args:
-        metastore: of the table.
+        metastore: metastore of the table.
         table: the table.
-        location: of the partition.
-        names: in that directory.
-        write_id: of the transaction; the highest one of a batch.
-        own: paths of the directories that the transaction itself has put there.
+        location: directory of the partition.
+        names: names in that directory.
+        write_id: write id of the transaction, or the highest one of a batch.
+        own_directories: paths of the directories that the transaction itself has put there.
 
     Raises:
         FormatError: WRITE_ID_IN_USE.
@@ -39,7 +40,7 @@ def check_write_id_is_new(
     above = [
         d
         for d in map(parse_directory, names)
-        if d and d.max_write_id >= write_id and child(location, d.name) not in own
+        if d and d.max_write_id >= write_id and child(location, d.name) not in own_directories
     ]
     if not above:
         return
@@ -59,8 +60,9 @@ def check_write_id_is_new(
 
 
 def _foreign(metastore: Metastore, table: Table, highest: int) -> str:
-    """Return what to do about a write id that the metastore has not given; it gives none up to
-    ``highest`` any more, unless it knows better.
+    """Return the advice for a write id that the metastore has not allocated.
+
+    The metastore will allocate no more write ids up to ``highest``, unless it is their authority.
     """
     if metastore.capabilities.is_id_authority:
         return "somebody has put it there without asking the metastore. Move it away, and run"

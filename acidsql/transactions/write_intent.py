@@ -14,14 +14,14 @@ class WriteIntent:
 
     Attributes:
         table: the table.
-        operation: as the metastore records it in the write set; SELECT, of statements that change
-            only the catalog, is not recorded.
-        lock: its strength.
+        operation: operation that the metastore records in the write set. Statements that change
+            only the catalog have SELECT, which is not recorded.
+        lock: type of the lock.
         statement: statement with its whole text, for the history of the table.
-        partition: values of the one partition that the statement writes to; None locks the table.
-        overwrite: whether the rows replace all that was there; they become a base.
-        replaces_table: whether the commit gives the table another definition, with other
-            partitions: the change is one of the whole table.
+        partition: values of the only partition that the statement writes to; None locks the table.
+        overwrite: whether the new rows replace all existing rows; they become a base.
+        replaces_table: whether the commit gives the table another definition with other partitions,
+            which is a change of the whole table.
     """
 
     table: Table
@@ -34,9 +34,7 @@ class WriteIntent:
 
     @property
     def names_partitions_late(self) -> bool:
-        """Whether the partitions are known only when rows have been written (dynamic
-        partitions).
-        """
+        """Whether the partitions are known only after rows are written (dynamic partitions)."""
         changes_rows = self.operation is not Operation.SELECT and not self.replaces_table
         return changes_rows and bool(self.table.partition_columns) and self.partition is None
 
@@ -57,7 +55,8 @@ class WriteIntent:
             partition=name,
             type=self.lock,
             operation=self.operation,
-            # Those of a replaced table are named never: it has written nothing to the old ones.
+            # The partitions of a replaced table are never named, because the statement writes
+            # nothing to the old partitions.
             dynamic_partitions=self.names_partitions_late
             or (self.replaces_table and bool(table.partition_columns)),
         )
@@ -72,9 +71,9 @@ def insert_intent(
 ) -> WriteIntent:
     """Build the intent of INSERT INTO and INSERT OVERWRITE.
 
-    INSERT OVERWRITE locks exclusively (``hive.txn.xlock.iow``): rows that another transaction
-    inserted with a lower write id, and published later, would be lost below its base. It counts as
-    an UPDATE, so that transactions that saw the rows before conflict with it.
+    INSERT OVERWRITE locks exclusively (``hive.txn.xlock.iow``). Without this lock, its base would
+    hide rows that another transaction inserts with a lower write id and publishes later. It counts
+    as an UPDATE, so that it conflicts with transactions that saw the earlier rows.
     """
     return WriteIntent(
         table=table,
@@ -87,8 +86,9 @@ def insert_intent(
 
 
 def replace_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
-    """Build the intent of a statement that gives a table other columns or another layout, with
-    other rows. It locks as INSERT OVERWRITE does, and conflicts with all changes of rows.
+    """Build the intent of a statement that gives a table another layout or columns, and new rows.
+
+    It locks like INSERT OVERWRITE, and conflicts with all changes of rows.
     """
     return WriteIntent(
         table=table,
@@ -109,9 +109,9 @@ def change_intent(table: Table, operation: Operation, statement: RecordedStateme
 def restore_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
     """Build the intent of RESTORE and UNDO WRITE.
 
-    They lock the whole table exclusively: what others changed meanwhile, in whichever row, would be
-    part of no version. They count as an UPDATE, with which transactions conflict that saw the rows
-    before.
+    They lock the whole table exclusively, because concurrent changes, in any row, would not belong
+    to any version. They count as an UPDATE, so that they conflict with transactions that saw the
+    earlier rows.
     """
     operation, lock = Operation.UPDATE, LockType.EXCLUSIVE
     return WriteIntent(table=table, operation=operation, lock=lock, statement=statement)
@@ -120,8 +120,8 @@ def restore_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
 def alter_intent(table: Table, statement: RecordedStatement) -> WriteIntent:
     """Build the intent of statements that change the catalog.
 
-    They lock exclusively, so they wait until no other transaction writes. They advance the table's
-    write id, as in Hive, and conflict with no other transaction.
+    These statements lock exclusively, so they wait until no other transaction writes. As in Hive,
+    they advance the table's write id, and conflict with no other transaction.
     """
     operation, lock = Operation.SELECT, LockType.EXCLUSIVE
     return WriteIntent(table=table, operation=operation, lock=lock, statement=statement)

@@ -1,4 +1,4 @@
-"""Writes of a statement: what it does to each of its tables, committed or undone."""
+"""Writes of a statement to its tables, which are committed or undone together."""
 
 from __future__ import annotations
 
@@ -50,23 +50,23 @@ class TableWrite:
 
     Attributes:
         transaction: the whole transaction.
-        at_end: callbacks for when the statement has ended, whichever way.
+        at_end: callbacks that run after the statement has ended, also after a failure.
         intent: operation on the table.
-        table: its definition when the lock was granted.
-        write_id: of this transaction in the table.
+        table: definition of the table when the lock was granted.
+        write_id: write id of this transaction in the table.
         txns: transactions that the statement sees.
-        listings: of the statement.
-        staging: where it stages; deleted when the statement ends.
-        publication: how its directories get to their places.
-        places: partitions that it writes to.
-        isolation: of the statement.
+        listings: directories that the statement has listed.
+        staging: place where the statement stages; deleted when the statement ends.
+        publication: publication of the statement's directories.
+        places: partitions that the statement writes to.
+        isolation: isolation of the statement.
         seen: write ids of the table that the statement sees; None if they were not fetched.
-        changes: changes of the catalog that its commit makes.
-        counts: rows that it changed, which its statement reports before the commit; files of
-            directories that were published.
-        watches: what may not have changed at the commit.
-        before: definition of the table before its commit, if that changes the columns of a table
-            that it writes rows into; else None.
+        changes: changes of the catalog that the commit makes.
+        counts: changed rows, which the statement reports before the commit, and files of published
+            directories.
+        watches: watches of data that must not have changed at the commit.
+        before: definition of the table before the commit, if the statement writes rows and its
+            commit changes the columns; otherwise None.
     """
 
     transaction: Transaction
@@ -97,15 +97,16 @@ class TableWrite:
         return self.transaction.txn_id
 
     def replace_table(self, table: Table) -> None:
-        """Write to another definition of the table from now on, which the commit puts in the place
-        of the present one; its directory is made.
+        """Create the directory of a new definition of the table, and write to it from now on.
+
+        The commit replaces the present definition by the new one.
 
         Args:
-            table: the definition, without partitions; its directory does not exist yet.
+            table: the new definition, without partitions; its directory does not exist yet.
         """
         session = self.session
         owner = session.metastore.table_owner(table.database, table.name)
-        assert owner is not None  # a metastore that replaces tables has ids for them
+        assert owner is not None  # a metastore that replaces tables assigns ids to them
         session.metastore.delete_if_aborted(self.txn_id, table.location)
         make_directory(session.files, table.location)
         check_owner(session, table)
@@ -117,7 +118,7 @@ class TableWrite:
         self.places = replace(self.places, table=table, publication=self.publication)
 
     def target(self, statement_id: int) -> Target:
-        """Return the destination of the rows of one statement id of the statement.
+        """Return the destination of the rows with one of the statement's statement ids.
 
         Raises:
             FormatError: TOO_MANY_STATEMENTS.
@@ -132,19 +133,19 @@ class TableWrite:
         return self.transaction.written.get(self.table.full_name, NOTHING_WRITTEN)
 
     def statement_id(self, within: int) -> int:
-        """Return the statement id in the transaction of a statement id within the statement.
+        """Convert a statement id within the statement to the id within the transaction.
 
         Raises:
             FormatError: TOO_MANY_STATEMENTS (Hive: ``AcidUtils.MAX_STATEMENTS_PER_TXN``; the bucket
                 property of a row has 12 bits for it).
         """
-        found = self._written.statement_ids + within
-        if found > MAX_STATEMENT_ID:
+        number = self._written.statement_ids + within
+        if number > MAX_STATEMENT_ID:
             raise failures.too_many_statements(self.txn_id, self.table, MAX_STATEMENT_ID + 1)
-        return found
+        return number
 
     def publish(self, finished: Sequence[FinishedDirectory]) -> None:
-        """Move finished directories to their places, where no reader sees them before the commit.
+        """Move finished directories to their places; no reader sees them before the commit.
 
         Raises:
             FormatError: WRITE_ID_IN_USE, TOO_MANY_STATEMENTS.
@@ -183,22 +184,23 @@ class TableWrite:
         """Put a new directory with one small file into a partition; see ``place``.
 
         Args:
-            values: of the partition.
-            name: of the directory.
+            values: values of the partition.
+            name: name of the directory.
             file: name of the file.
-            content: of the file.
+            content: content of the file.
         """
         with self.placing(values, name) as directory:
             self.session.files.put(child(directory, file), content)
 
     @contextmanager
     def placing(self, values: tuple[str, ...], name: str) -> Iterator[str]:
-        """Yield the directory where the block writes what is to become a new directory of a
-        partition; see ``place``.
+        """Yield a directory for the files of the block, which becomes a partition's new directory.
+
+        See ``place``.
 
         Args:
-            values: of the partition.
-            name: of the directory in the partition.
+            values: values of the partition.
+            name: name of the directory in the partition.
         """
         if self.staging.local is not None:
             yield self._begin_place(values, name)
@@ -211,20 +213,21 @@ class TableWrite:
         """Move a finished directory into a partition.
 
         Args:
-            path: of the directory, in staging.
-            values: of the partition.
-            name: of the directory in the partition.
+            path: path of the directory in staging.
+            values: values of the partition.
+            name: name of the directory in the partition.
 
         Raises:
             AcidAnalysisError: TABLE_OF_ANOTHER_METASTORE.
             FormatError: WRITE_ID_IN_USE.
-            TransactionStateError: TXN_ABORTED, another client aborted it, or it timed out.
+            TransactionStateError: TXN_ABORTED, another client aborted the transaction, or it timed
+                out.
         """
         target = self._checked_place(values, name)
         try:
             self.publication.move(self.session.files, path, target)
         except FileNotFoundError:
-            # Of a transaction that was aborted meanwhile, a cleaner removes the staging.
+            # If the transaction was aborted in the meantime, a cleaner removes its staging.
             self.session.metastore.require_open(self.txn_id)
             raise
 
@@ -241,7 +244,7 @@ class TableWrite:
         return target
 
     def _checked_place(self, values: tuple[str, ...], name: str) -> str:
-        """Return the path of a new directory of a partition, which may be put there."""
+        """Check that a new directory can be put into a partition, and return its path."""
         if values not in self.places.touched:
             self.places.announce(self.intent.operation, [values])
         location = self.places.location(values)
@@ -255,28 +258,30 @@ class TableWrite:
             self._written.directories,
         )
         if not self.publication.placed:
-            # An aborted one may be cleaned already; what is moved now would never be removed.
+            # An aborted transaction may already be cleaned. Files that are moved now would never be
+            # removed.
             self.session.metastore.require_open(self.txn_id)
         return child(location, name)
 
     def partitions(self) -> tuple[Partition, ...]:
-        """Return the table's partitions as they are now."""
+        """Return the current partitions of the table."""
         return self.session.metastore.partitions(self.table.database, self.table.name)
 
     def commit(self, changed: Sequence[Change], counts: WriteCounts | None = None) -> None:
-        """Commit a transaction that changes only this table, as ``commit_all`` does.
+        """Commit a transaction that changes only this table; see ``commit_all``.
 
         Args:
             changed: operations with the partitions that they changed.
-            counts: numbers of rows; by default none were changed.
+            counts: numbers of rows; None adds no rows.
         """
         if counts is not None:
             self.count(counts)
         commit_all([(self, changed)])
 
     def record(self, changed: Sequence[Change]) -> None:
-        """Report the operations in each partition to the metastore, and note the changes that the
-        commit makes in the catalog.
+        """Report the operations in each partition to the metastore, and note the catalog changes.
+
+        The commit makes these changes of the catalog.
         """
         if self.intent.operation is Operation.SELECT:
             return
@@ -288,9 +293,9 @@ class TableWrite:
         self.places.replace_placeholder()
 
     def change_columns(self, table: Table) -> None:
-        """Give the table other columns by the commit; rows are written into these.
+        """Give the table other columns at the commit, and write rows with these columns.
 
-        Its lock is exclusive.
+        The statement must hold an exclusive lock.
         """
         if table == self.table:
             return
@@ -302,16 +307,16 @@ class TableWrite:
         self.places.table = table
 
     def undo(self) -> None:
-        """Delete what was placed, which no reader saw, and partitions that were made for it."""
+        """Delete the placed directories, which no reader has seen, and the new partitions."""
         self.publication.undo(self.session.files)
         self.places.undo()
 
 
 def commit_all(changes: Sequence[tuple[TableWrite, Sequence[Change]]]) -> None:
-    """Commit a statement with its changes in each of its tables; in a transaction of several
-    statements, keep them for its commit.
+    """Commit a statement with its changes in all of its tables.
 
-    The metastore hears of partitions and of the commit when all files are on the disk.
+    In a transaction of several statements, the changes are kept for its commit. Partitions and the
+    commit are reported to the metastore after all files are on the disk.
 
     Raises:
         FormatError: SYNC_FAILED.
@@ -334,7 +339,7 @@ def write_transaction(session: AcidSession, intent: WriteIntent) -> Iterator[Tab
     """Begin a statement on one table, with its lock and write id; undo it if the block raises.
 
     The block must call ``commit``. If the commit fails, the files are removed too, unless the
-    metastore could not say whether it committed.
+    outcome of the commit is unknown.
     """
     with write_transactions(session, [intent]) as (write,):
         yield write
@@ -349,7 +354,7 @@ def write_transactions(
     Args:
         session: the session.
         intents: operation on each table.
-        opened: a transaction that is open already, on tables that no other one knows.
+        opened: a transaction that is already open, on tables that no other transaction knows.
 
     Raises:
         AcidAnalysisError: INVALID_CONF_VALUE, NOT_ALLOWED_AS_OF.
@@ -371,7 +376,7 @@ def _open(
 ) -> TableWrite:
     transaction = begun.transaction
     session = transaction.session
-    # Read again: it may have been altered since the statement looked it up.
+    # The table may have been altered since the statement looked it up.
     table = session.metastore.table(intent.table.database, intent.table.name)
     staging = staging_place(session.files, table.location, transaction.txn_id)
     publication = Publication(root=table.location)
@@ -404,10 +409,10 @@ def _open(
 
 
 def _delete_staging(write: TableWrite) -> None:
-    """Delete the staging directory.
+    """Delete the staging directory, and only log errors.
 
-    What became of the statement is known by now, and an error here would hide it: it is logged, and
-    a later compaction deletes the directory.
+    The outcome of the statement is known at this point, and an exception would hide it. A later
+    compaction deletes the directory.
     """
     try:
         delete_staging(write.session.files, write.staging)

@@ -1,4 +1,4 @@
-"""Writes of the statements of a transaction, as its later statements have to know them."""
+"""Writes of a transaction's statements, which its later statements must know."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Written:
     """Writes of the earlier statements of a transaction to a table.
 
     Attributes:
-        statement_ids: number of statement ids that they have used.
-        directories: paths of the directories that they put into the table.
-        partitions: partitions that they made, or gave all columns of the table, by values.
+        statement_ids: number of statement ids that the statements have used.
+        directories: paths of the directories that the statements have put into the table.
+        partitions: partitions that were created or got all columns of the table, by values.
     """
 
     statement_ids: int = 0
@@ -29,7 +29,7 @@ class Written:
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
 
     def __add__(self, later: Written) -> Written:
-        """Return what both wrote."""
+        """Return the writes of both."""
         return Written(
             statement_ids=max(self.statement_ids, later.statement_ids),
             directories=self.directories | later.directories,
@@ -41,7 +41,7 @@ NOTHING_WRITTEN = Written()
 
 
 def written_by(write: TableWrite) -> Written:
-    """Return what one statement wrote to a table."""
+    """Return the writes of one statement to a table."""
     widened = (p for p in write.places.touched.values() if p.columns is not None)
     return Written(
         statement_ids=next_statement_id(write.publication.placed),
@@ -57,13 +57,13 @@ def recorded_writes(
     before: Table | None = None,
     mark: int | None = None,
 ) -> list[CatalogChange]:
-    """Return the changes of the catalog by a commit of rows.
+    """Return the changes of the catalog that a commit of rows makes.
 
-    Partitions that have fewer columns than the table (ALTER TABLE … RESTRICT) get all of them:
-    readers would not see the others in the new rows.
+    Partitions with fewer columns than the table (ALTER TABLE … RESTRICT) get all columns. Otherwise
+    readers would not see the additional columns of the new rows.
 
     Args:
-        table: with the columns that were written.
+        table: the table, with the columns that were written.
         touched: partitions that were written to.
         before: definition of the table before, if the commit changes its columns.
         mark: see ``RecordWrites``.
@@ -79,7 +79,7 @@ def recorded_writes(
 
 
 def next_statement_id(paths: Iterable[str]) -> int:
-    """Return the lowest statement id above those in the names of directories.
+    """Return the lowest statement id that is above all statement ids in names of directories.
 
     >>> next_statement_id(["/t/delta_0000005_0000005_0002"])
     3
@@ -89,8 +89,9 @@ def next_statement_id(paths: Iterable[str]) -> int:
 
 
 def changes_whole_table(write: TableWrite) -> bool:
-    """Return whether a statement conflicts with changes anywhere in its table though it changed no
-    rows: a MERGE that only inserted, where the metastore compares partitions.
+    """Return whether a statement conflicts with all changes of its table though it changed no rows.
+
+    This is a MERGE that only inserted, if the metastore compares partitions.
     """
     changes = {Operation.UPDATE, Operation.DELETE}
     if not write.places.touched or not write.intent.names_partitions_late:

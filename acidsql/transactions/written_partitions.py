@@ -1,4 +1,4 @@
-"""Partitions that a statement writes to: found or made, and reported before anything is in them."""
+"""Partitions that a statement writes to: their lookup, creation and early report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from acidsql.storage.publication import Publication
 from acidsql.transactions.partition_directory import add_beforehand, make_partition, take_back
 from acidsql.transactions.write_intent import WriteIntent
 
-# Per operation, the operations that make recording it for a partition unnecessary if they were
-# recorded: of two transactions that update or delete there one fails, of two that insert none.
+# For each operation, the recorded operations that make it unnecessary to record this one for a
+# partition. If two transactions update or delete there, one fails; if two insert, none fails.
 _AS_STRONG = {
     Operation.SELECT: frozenset(Operation),
     Operation.INSERT: frozenset({Operation.INSERT, Operation.UPDATE, Operation.DELETE}),
@@ -26,13 +26,13 @@ class WrittenPartitions:
     """Partitions of one table that a statement writes to.
 
     Attributes:
-        writer: whose transaction it is.
+        writer: writer that owns the transaction.
         txn_id: transaction id.
         table: the table.
         intent: operation on the table.
-        publication: where the names of new directories are noted.
-        earlier: partitions that earlier statements of the transaction have made or changed.
-        added: partitions whose directories it made.
+        publication: publication that records the names of new directories.
+        earlier: partitions that earlier statements of the transaction have created or changed.
+        added: partitions that this statement has created directories for.
         touched: partitions that were written to, by values.
         named: operations and partitions that were reported to the metastore.
     """
@@ -53,15 +53,15 @@ class WrittenPartitions:
         return self._known[values].location
 
     def announce(self, operation: Operation, places: Iterable[tuple[str, ...]]) -> None:
-        """Report to the metastore which partitions are about to be written to.
+        """Report the partitions that are about to be written to the metastore.
 
-        A Hive Metastore has to know it beforehand. If this client is killed, the cleaner looks for
-        leftovers only in partitions that the transaction was recorded for. If none was recorded,
-        the metastore forgets the aborted transaction, and its files would become visible.
+        A Hive Metastore must know them beforehand. If this client is killed, the cleaner searches
+        for leftovers only in partitions that were recorded for the transaction. If none was
+        recorded, the metastore forgets the aborted transaction, and its files would become visible.
 
         Args:
-            operation: what is done there.
-            places: values of the partitions; new ones are made.
+            operation: operation in the partitions.
+            places: values of the partitions; new partitions are created.
         """
         fresh = sorted(
             v for v in places if not self.named & {(o, v) for o in _AS_STRONG[operation]}
@@ -79,9 +79,7 @@ class WrittenPartitions:
         self.named.update((operation, v) for v in fresh)
 
     def replace_placeholder(self) -> None:
-        """Report that no partition was changed, where the write set still has a change of the whole
-        table that was not made.
-        """
+        """Remove a change of the whole table from the write set if no partition was changed."""
         if not self.intent.names_partitions_late:
             return
         operation = self.intent.operation
@@ -107,11 +105,11 @@ class WrittenPartitions:
         self._known.update(self.earlier)
         wanted = [values for values in places if values not in self._known]
         if self.intent.replaces_table:
-            return  # those of the metastore are the old definition's
+            return  # the partitions in the metastore belong to the old definition
         if wanted:
-            found = self.writer.metastore.partitions(table.database, table.name, wanted)
-            self._known.update({p.values: p for p in found})
+            partitions = self.writer.metastore.partitions(table.database, table.name, wanted)
+            self._known.update({p.values: p for p in partitions})
 
     def undo(self) -> None:
-        """Remove the partitions that were made, unless another transaction uses them."""
+        """Remove the new partitions, unless another transaction uses them."""
         take_back(self.writer, self.table, self.added)

@@ -85,7 +85,7 @@ def test_the_bytes_of_a_plan() -> None:
         ordinal=1,
         deletes=deletes,
         deleters=visible,
-        own_deletes=True,
+        own_rows_only=True,
         row_ids=RowIds(write_id=0, bucket=536870912, first=100),
     )
     changed = ChangedWriteIds(table="t", high_water_mark=9, above=6, earlier=frozenset({5, 2}))
