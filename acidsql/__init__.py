@@ -76,9 +76,8 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-# Module of each public name. They are loaded when a name is first used, because
-# ``acidsql.streaming`` and the Arrow reader need few of them, and programs that use these should
-# start quickly.
+# Module of each public name. A module is loaded when one of its names is first used, so that
+# programs that need only ``acidsql.streaming`` or the Arrow reader start quickly.
 _MODULES = {
     "AcidSqlError": "acidsql.errors",
     "AcidTable": "acidsql.acid_table",
@@ -125,14 +124,14 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Give IPython the magics ``%acidsql`` and ``%%acidsql``: ``%load_ext acidsql``."""
+    """Add the magics ``%acidsql`` and ``%%acidsql`` to IPython: ``%load_ext acidsql``."""
     from acidsql.notebook import magics  # noqa: PLC0415 - IPython is an extra
 
     magics.register(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Take the magics away again: ``%unload_ext acidsql``."""
+    """Remove the magics again: ``%unload_ext acidsql``."""
     from acidsql.notebook import magics  # noqa: PLC0415
 
     magics.unregister(shell)

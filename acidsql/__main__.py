@@ -10,7 +10,7 @@ _WRONG_USAGE = 2
 def main() -> None:
     """Run the shell or one of its commands.
 
-    Its packages are an extra of the distribution. Where one is missing, a sentence says so.
+    Its packages are an optional extra. If one is missing, a message says which extra to install.
     """
     try:
         from acidsql.repl.main import main as run  # noqa: PLC0415 - it may be missing

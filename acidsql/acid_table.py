@@ -1,6 +1,6 @@
-"""``AcidTable``, which has the methods of Delta Lake's Python API for ACID tables.
+"""``AcidTable``: the methods of Delta Lake's Python API for ACID tables.
 
-The examples run as those of ``acidsql.api``.
+The examples run in the same setting as those of ``acidsql.api``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _is_by_name(source: DataFrame, by: str) -> bool:
     return by == "name"
 
 
-# Conditions of names that are not those of a transactional table.
+# Error conditions which mean that a name is not a transactional table.
 _NO_ACID_TABLE = ("EXPECT_TABLE_NOT_VIEW", "NOT_A_TRANSACTIONAL_TABLE", "TABLE_OR_VIEW_NOT_FOUND")
 
 
@@ -52,8 +52,8 @@ class AcidTable:
 
     Attributes:
         spark: the session.
-        name: of the table, with backticks where needed.
-        known_as: its alias, if it has one.
+        name: name of the table, with backticks where needed.
+        known_as: alias of the table, if it has one.
 
     >>> pets = AcidTable.forName(spark, "pet")
     >>> pets.update("id = 1", set={"name": "upper(name)"}).collect()
@@ -68,10 +68,10 @@ class AcidTable:
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> AcidTable:  # noqa: N802 - Delta Lake's name
-        """Return the table of a name.
+        """Return the table with a name.
 
         Raises:
-            AcidAnalysisError: there is none, or it is not transactional.
+            AcidAnalysisError: the table does not exist, or it is not transactional.
 
         >>> AcidTable.forName(spark, "pet").name
         '`pet`'
@@ -81,7 +81,7 @@ class AcidTable:
 
     @classmethod
     def isAcidTable(cls, spark: SparkSession, name: str) -> bool:  # noqa: N802 - as Delta Lake's
-        """Return whether there is a transactional table of a name.
+        """Return whether a name belongs to a transactional table.
 
         >>> AcidTable.isAcidTable(spark, "pet"), AcidTable.isAcidTable(spark, "nothing")
         (True, False)
@@ -108,7 +108,7 @@ class AcidTable:
     def createIfNotExists(  # noqa: N802 - Delta Lake's name
         cls, spark: SparkSession
     ) -> TableBuilder[AcidTable]:
-        """Return a builder of a new table, which leaves one that exists as it is.
+        """Return a builder of a new table; an existing table is left unchanged.
 
         >>> builder = AcidTable.createIfNotExists(spark).tableName("pet").addColumn("x", "INT")
         >>> builder.execute().toDF().columns
@@ -120,7 +120,7 @@ class AcidTable:
     def createOrReplace(  # noqa: N802 - Delta Lake's name
         cls, spark: SparkSession
     ) -> TableBuilder[AcidTable]:
-        """Return a builder of a new table, which takes the place of one that exists.
+        """Return a builder of a new table, which replaces an existing table.
 
         >>> builder = AcidTable.createOrReplace(spark).tableName("pet").addColumn("x", "INT")
         >>> builder.execute().toDF().collect()
@@ -130,7 +130,7 @@ class AcidTable:
 
     @classmethod
     def replace(cls, spark: SparkSession) -> TableBuilder[AcidTable]:
-        """Return a builder of a table that takes the place of one that exists.
+        """Return a builder of a table that replaces a table, which must exist.
 
         >>> builder = AcidTable.replace(spark).tableName("pet").addColumn("id", "BIGINT")
         >>> builder.execute().toDF().columns
@@ -145,7 +145,7 @@ class AcidTable:
         return f"<code>{escape(repr(self))}</code>"
 
     def toDF(self) -> DataFrame:  # noqa: N802 - Delta Lake's name
-        """Return the rows, as of now.
+        """Return the current rows.
 
         >>> AcidTable.forName(spark, "pet").toDF().count()
         2
@@ -164,7 +164,7 @@ class AcidTable:
 
     @property
     def target(self) -> str:
-        """Name and alias of the table, as they are in statements that write it."""
+        """Name and alias of the table, in the form for statements that write to it."""
         return self.name if self.known_as is None else f"{self.name} AS {quote(self.known_as)}"
 
     def update(
@@ -175,7 +175,7 @@ class AcidTable:
         """Run an UPDATE; return one row of counts.
 
         Args:
-            condition: which rows; all of them by default.
+            condition: rows to update; all rows by default.
             set: column → new value.
 
         >>> from pyspark.sql import functions as F
@@ -191,7 +191,7 @@ class AcidTable:
         """Run a DELETE; return one row of counts.
 
         Args:
-            condition: which rows; all of them by default.
+            condition: rows to delete; all rows by default.
 
         >>> AcidTable.forName(spark, "pet").delete("name LIKE 'T%'").collect()
         [Row(num_affected_rows=1, num_deleted_rows=1)]
@@ -206,10 +206,10 @@ class AcidTable:
 
         Args:
             source: the rows.
-            by: how columns are matched: by ``name``, where columns that the DataFrame lacks get
-                their defaults, or by ``position``.
-            merge_schema: whether the table gets the columns that the DataFrame has besides, as WITH
-                SCHEMA EVOLUTION adds them.
+            by: how columns are matched: by ``name`` or by ``position``. By name, columns that the
+                DataFrame lacks get their defaults.
+            merge_schema: whether to add the DataFrame's additional columns to the table, as WITH
+                SCHEMA EVOLUTION does.
 
         >>> news = spark.createDataFrame([("Kim", 3)], "name STRING, id INT")
         >>> AcidTable.forName(spark, "pet").append(news).collect()
@@ -235,14 +235,15 @@ class AcidTable:
 
         Args:
             source: the rows.
-            partitions: values of partition columns, ``{"day": date(2024, 1, 1)}``: only these
-                partitions are replaced, and ``source`` does not have these columns. All of the
-                table by default.
-            partition_overwrite_mode: ``static``: all that ``partitions`` names is replaced, also
-                what gets no rows; ``dynamic``: the partitions that get rows. By default the
-                session's ``spark.sql.sources.partitionOverwriteMode``, which is static if unset.
-            replace_where: rows that meet this condition are replaced, and each new one must meet it
-                too; it takes the place of both arguments before it.
+            partitions: values of partition columns, ``{"day": date(2024, 1, 1)}``. Only these
+                partitions are replaced, and ``source`` must not have these columns. By default the
+                whole table is replaced.
+            partition_overwrite_mode: ``static`` replaces all partitions that ``partitions`` names,
+                also those that get no rows; ``dynamic`` replaces only partitions that get rows. By
+                default the session's ``spark.sql.sources.partitionOverwriteMode``, which is static
+                if unset.
+            replace_where: condition on the rows to replace; each new row must meet it too. It is
+                used instead of the two arguments before it.
             by: see ``append``.
 
         Raises:
@@ -273,7 +274,7 @@ class AcidTable:
             )
 
     def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
-        """Start a MERGE with a DataFrame, which keeps its alias (``df.alias("s")``).
+        """Start a MERGE with a DataFrame; its alias (``df.alias("s")``) is valid in the MERGE.
 
         >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
         >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
@@ -297,10 +298,10 @@ class AcidTable:
         return OptimizeBuilder(self.spark, self.name)
 
     def history(self, limit: int | None = None) -> DataFrame:
-        """Return the newest write ids of the table and its compactions, as DESCRIBE HISTORY does.
+        """Return the newest write ids and compactions of the table, as DESCRIBE HISTORY does.
 
         Args:
-            limit: largest number of rows; all by default.
+            limit: largest number of rows; by default all rows are returned.
 
         >>> deleted = AcidTable.forName(spark, "pet").delete("id = 1")
         >>> newest = AcidTable.forName(spark, "pet").history(2)
@@ -316,14 +317,14 @@ class AcidTable:
         return api.sql(self.spark, f"DESCRIBE HISTORY {self.name}{most}")
 
     def addConstraint(self, name: str, check: Expression) -> DataFrame:  # noqa: N802
-        """Run ADD CONSTRAINT … CHECK: no row may make a condition false, from now on.
+        """Run ADD CONSTRAINT … CHECK: from now on, the condition must not be false for any row.
 
         Args:
-            name: of the constraint.
-            check: the condition, about the columns of the table.
+            name: name of the constraint.
+            check: condition on the columns of the table.
 
         Raises:
-            AcidAnalysisError: NEW_CHECK_CONSTRAINT_VIOLATION, a row makes it false;
+            AcidAnalysisError: NEW_CHECK_CONSTRAINT_VIOLATION, it is false for an existing row;
                 CONSTRAINT_ALREADY_EXISTS.
 
         >>> from pyspark.sql import functions as F
@@ -342,11 +343,11 @@ class AcidTable:
     def dropConstraint(  # noqa: N802
         self, name: str, *, if_exists: bool = False
     ) -> DataFrame:
-        """Run DROP CONSTRAINT, of a CHECK or a key.
+        """Run DROP CONSTRAINT on a CHECK or key constraint.
 
         Args:
-            name: of the constraint.
-            if_exists: whether it may be missing.
+            name: name of the constraint.
+            if_exists: whether a missing constraint is no error.
 
         Raises:
             AcidAnalysisError: CONSTRAINT_DOES_NOT_EXIST.
@@ -366,12 +367,12 @@ class AcidTable:
         version: int | None = None,
         retain_days: int | None = None,
     ) -> DataFrame:
-        """Run CREATE TAG: name a version, which cleaners keep from then on.
+        """Run CREATE TAG: name a version, which cleaners retain from now on.
 
         Args:
-            name: of the tag.
-            version: a write id; None for what is committed now.
-            retain_days: for how long the version is kept; None: until the tag is dropped.
+            name: name of the tag.
+            version: a write id; None for the current version.
+            retain_days: days for which the version is retained; None: until the tag is dropped.
 
         >>> pets = AcidTable.forName(spark, "pet")
         >>> made = pets.createTag("two", retain_days=30)
@@ -396,7 +397,7 @@ class AcidTable:
         return api.sql(self.spark, f"ALTER TABLE {self.name} DROP TAG {quote(name)}")
 
     def tags(self) -> DataFrame:
-        """Run SHOW TAGS: the tags, and the bytes that each holds.
+        """Run SHOW TAGS: the tags, and the number of bytes that each tag retains.
 
         >>> pets = AcidTable.forName(spark, "pet")
         >>> made = pets.createTag("two")
@@ -406,7 +407,7 @@ class AcidTable:
         return api.sql(self.spark, f"SHOW TAGS IN {self.name}")
 
     def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802 - Delta Lake's name
-        """Run RESTORE: make the rows those of a version; return one row of counts.
+        """Run RESTORE: restore the rows of a version; return one row of counts.
 
         Args:
             version: a write id.
@@ -423,10 +424,10 @@ class AcidTable:
     def restoreToTimestamp(  # noqa: N802 - Delta Lake's name
         self, timestamp: datetime | date | str
     ) -> DataFrame:
-        """Run RESTORE: make the rows those of a time; return one row of counts.
+        """Run RESTORE: restore the rows of a point in time; return one row of counts.
 
         Args:
-            timestamp: a text or a local time is one of the session's time zone.
+            timestamp: the time; a text or a local time is in the session's time zone.
 
         >>> pets = AcidTable.forName(spark, "pet")
         >>> newest = pets.history(1).first()

@@ -23,7 +23,7 @@ from acidsql.compaction.rounds import Maintenance, run_round
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import WorkerLimits
 from acidsql.planning.as_of import query_of_table
-from acidsql.planning.deleted_rows import FETCH_DELETED_ROWS, as_asked
+from acidsql.planning.deleted_rows import FETCH_DELETED_ROWS, with_read_options
 from acidsql.planning.name_resolution import acid_table
 from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement_snapshots import leased_snapshot
@@ -47,19 +47,19 @@ def sql(
 ) -> DataFrame:
     """Run a SQL statement, as ``spark.sql`` does, with Hive ACID tables in it.
 
-    Statements that write run at once and return one row of counts; a query returns a DataFrame over
-    one snapshot of all its ACID tables.
+    A statement that writes runs immediately and returns one row of counts. A query returns a
+    DataFrame over one snapshot of all its ACID tables.
 
     Args:
         spark: the session.
         text: one statement.
         args: values of parameter markers: a mapping for ``:name``, a sequence for ``?``.
-        dialect: the dialect of the text: ``spark``, ``hive`` or ``trino``. Of the last two, what
-            would give other rows in Spark is edited or refused.
+        dialect: dialect of the text: ``spark``, ``hive`` or ``trino``. In the last two, expressions
+            that would return other rows in Spark are rewritten or refused.
         **frames: DataFrames, columns and values that the text names in braces, as ``{source}``.
 
     Raises:
-        AcidSqlError: see ``acidsql.errors``. Errors of expressions are Spark's own.
+        AcidSqlError: see ``acidsql.errors``. Errors of expressions are those of Spark.
 
     >>> acidsql.sql(spark, "UPDATE pet SET name = :name WHERE id = 2", {"name": "Felix"}).collect()
     [Row(num_affected_rows=1, num_updated_rows=1)]
@@ -106,14 +106,14 @@ _FRAME = "acidsql_frame_{}"
 
 
 def _named_frames(text: str, frames: Mapping[str, Any]) -> str:
-    """Put names in the places of ``{source}``, which other dialects do not know."""
+    """Replace ``{source}`` by names, because other dialects do not have this syntax."""
     for name in frames:
         text = text.replace(f"{{{name}}}", _FRAME.format(name))
     return text
 
 
 def _braced_frames(text: str, frames: Mapping[str, Any]) -> str:
-    """Put braces around the names again."""
+    """Restore the braces around the names."""
     for name in frames:
         text = text.replace(_FRAME.format(name), f"{{{name}}}")
     return text
@@ -129,8 +129,8 @@ def run(
     """Run a statement as ``sql`` does.
 
     Args:
-        on_spark: runs a statement that has no ACID tables in it; by default Spark is handed its
-            text with the values of all arguments.
+        on_spark: runs a statement without ACID tables; by default Spark gets its text with the
+            values of all arguments.
     """
     check_session(spark)
     formatter = SQLStringFormatter(spark)
@@ -152,7 +152,7 @@ def run(
 
 
 def _names_by_view(formatter: SQLStringFormatter, frames: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names of the DataFrames of a statement by the views that PySpark made of them."""
+    """Return the names of a statement's DataFrames, by the views that PySpark made for them."""
     return {
         view: name
         for frame, view in formatter._temp_views
@@ -165,7 +165,8 @@ def _names_by_view(formatter: SQLStringFormatter, frames: Mapping[str, Any]) -> 
 def working(spark: SparkSession) -> Iterator[AcidSession]:
     """Let acidsql work for a Spark session during a block, and yield its ``AcidSession``.
 
-    The first signal whose handler raises interrupts it; others wait until it has ended.
+    The first signal with a handler that raises interrupts the block. Other signals wait for its
+    end.
     """
     with recorded(), at_work_for(spark) as session:
         try:
@@ -195,44 +196,46 @@ def table(
     valid_txns: str | None = None,
     deleted_rows: bool = False,
 ) -> DataFrame:
-    """Return the rows of a table or view, as of now, of an earlier version or time, or as a
-    snapshot from elsewhere shows them.
+    """Return the rows of a table or view.
+
+    By default these are the current rows. The arguments select an earlier version or time, or a
+    snapshot of another metastore.
 
     Args:
         spark: the session.
-        name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        version: write id of the version (``VERSION AS OF``), ``txn 17`` for what transaction 17
-            left, or the name of a tag.
+        name: name as in SQL: ``t``, ``db.t``, with backticks where needed.
+        version: write id of the version (``VERSION AS OF``), ``txn 17`` for the state after
+            transaction 17, or the name of a tag.
         timestamp: time at which the version was the newest (``TIMESTAMP AS OF``). A text or a local
-            time is one of the session's time zone.
+            time is in the session's time zone.
         valid_write_ids: the table's valid write ids in Hive's form,
-            ``db.t:hwm:minOpen:open,…:aborted,…``. By default they are those of the metastore. This
-            is for a table that was copied from a place where other transactions are known.
+            ``db.t:hwm:minOpen:open,…:aborted,…``; by default the metastore's. Use it for a table
+            that was copied from a place with other transactions.
         valid_txns: the valid transactions in Hive's form, ``hwm:minOpen:open,…:aborted,…``, which
-            decide on the directories of compactions. By default they are those of the metastore.
+            determine the visible directories of compactions; by default the metastore's.
         deleted_rows: whether to return deleted rows too, unless a compaction has removed them.
             ``row__is__deleted`` is true for them, and ``row__id`` contains the write id that
-            deleted them, as in Hive (acid.fetch.deleted.rows). An updated row is a deleted one and
-            a new one.
+            deleted them, as in Hive (acid.fetch.deleted.rows). An updated row appears as a deleted
+            row and a new row.
 
     Raises:
-        AcidSqlError: see ``sql``; of deleted rows, UNSUPPORTED_FEATURE.DELETED_ROWS.
-        FormatError: INVALID_SNAPSHOT_TEXT, a list is not of its form.
+        AcidSqlError: see ``sql``; with ``deleted_rows``, UNSUPPORTED_FEATURE.DELETED_ROWS.
+        FormatError: INVALID_SNAPSHOT_TEXT, a list does not have Hive's form.
         AcidAnalysisError: VERSION_NOT_FOUND, HISTORY_NOT_AVAILABLE, VERSION_HAS_OTHER_COLUMNS;
-            INVALID_TIME_TRAVEL_SPEC, two of these were given.
+            INVALID_TIME_TRAVEL_SPEC, two of these arguments were given.
 
     >>> acidsql.table(spark, "pet").where("id = 1").collect()
     [Row(id=1, name='Rex')]
     >>> acidsql.table(spark, "pet", version=1).collect()
     [Row(id=1, name='Rex')]
 
-    As a snapshot that has seen no write id above 0 shows it:
+    With a snapshot that sees no write id above 0:
 
     >>> seen = f"{spark.catalog.currentDatabase()}.pet:0:9223372036854775807::"
     >>> acidsql.table(spark, "pet", valid_write_ids=seen).count()
     0
 
-    With the row that a DELETE has taken away:
+    With the row that a DELETE has removed:
 
     >>> deleted = acidsql.sql(spark, "DELETE FROM pet WHERE id = 2")
     >>> pets = acidsql.table(spark, "pet", deleted_rows=True)
@@ -255,12 +258,14 @@ def table(
             else:
                 seen = ValidWriteIdList.from_string(valid_write_ids)
             snapshot.lists[wanted.full_name] = seen, txns
-        found = parse_and_resolve(session, text)
+        statement = parse_and_resolve(session, text)
         if deleted_rows:
-            asked = {FETCH_DELETED_ROWS: "true"}
-            tables = {parts: as_asked(one, asked) for parts, one in found.tables.items()}
-            found = replace(found, tables=tables)
-        frame = snapshot.run(found)
+            options = {FETCH_DELETED_ROWS: "true"}
+            tables = {
+                parts: with_read_options(one, options) for parts, one in statement.tables.items()
+            }
+            statement = replace(statement, tables=tables)
+        frame = snapshot.run(statement)
         current().result = frame
         return frame
 
@@ -268,15 +273,15 @@ def table(
 def metrics(frame: DataFrame) -> StatementMetrics | None:
     """Return the metrics of the statement that returned a DataFrame.
 
-    Each statement is also a record of the logger ``acidsql.metrics`` at level INFO, which has the
+    Each statement also writes a record at level INFO to the logger ``acidsql.metrics``, with the
     metrics as fields.
 
     Args:
-        frame: as ``sql``, ``table`` or a method of ``AcidTable`` returned it. DataFrames that are
-            made of it have no metrics.
+        frame: a DataFrame that ``sql``, ``table`` or a method of ``AcidTable`` returned. DataFrames
+            derived from it have no metrics.
 
     Returns:
-        None if the statement had no ACID tables in it.
+        The metrics; None if the statement contained no ACID tables.
 
     >>> found = acidsql.metrics(acidsql.sql(spark, "DELETE FROM pet WHERE id = 1"))
     >>> found.operation, found.rows_deleted, found.files_written
@@ -289,7 +294,7 @@ def location(spark: SparkSession, name: str) -> str:
     """Return the directory of an ACID table, as a qualified path.
 
     Raises:
-        AcidAnalysisError: there is no such table, or it is not transactional.
+        AcidAnalysisError: the table does not exist, or it is not transactional.
 
     >>> acidsql.location(spark, "pet")
     'file:/.../pet'
@@ -299,8 +304,7 @@ def location(spark: SparkSession, name: str) -> str:
 
 
 def release(spark: SparkSession) -> None:
-    """End the leases of all DataFrames returned so far: compaction may remove the
-    files that they read.
+    """End the leases of all DataFrames returned so far, so that cleaners may remove their files.
 
     >>> before = acidsql.table(spark, "pet")
     >>> acidsql.release(spark)  # and do not read it any more
@@ -312,17 +316,17 @@ def release(spark: SparkSession) -> None:
 
 
 def run_compaction(spark: SparkSession) -> int | None:
-    """Run the oldest compaction in the queue that is not reserved for a worker, in this session.
+    """Run the oldest queued compaction that is not reserved for a worker, in this session.
 
-    On a Hive Metastore 4 these are the compactions that Hive or its initiator requested: a loop as
-    in the example does the work of Hive's compactor worker. Hive 3.1 leaves none to others.
-    ``ALTER TABLE … COMPACT`` runs its own compaction at once.
+    On a Hive Metastore 4 these are the compactions that Hive or its initiator requested. A loop as
+    in the example does the work of Hive's compactor worker. Hive 3.1 does not let other programs
+    run its compactions. ``ALTER TABLE … COMPACT`` runs its own compaction immediately.
 
     Returns:
-        Its id in ``SHOW COMPACTIONS``; None if there is no such compaction.
+        The id of the compaction in ``SHOW COMPACTIONS``; None if the queue has none to run.
 
     Raises:
-        AcidSqlError: the compaction failed; the queue has the error as well.
+        AcidSqlError: the compaction failed; the queue records the error too.
 
     >>> while (compaction_id := acidsql.run_compaction(spark)) is not None:
     ...     print("compaction", compaction_id, "is done")
@@ -339,21 +343,20 @@ def maintenance(
     pool: str | None = None,
     max_bytes: int | None = None,
 ) -> Maintenance:
-    """Do what tables need: request compactions by their size and number of deltas, do them, and
-    remove old directories.
+    """Maintain tables: request the compactions that they need, run them, and clean up.
 
-    Sessions do it by themselves after their writes (``spark.acidsql.compaction.auto``), and
-    ``acidsql maintain`` from time to time.
+    The size and number of a table's deltas determine its compactions. Cleaning removes obsolete
+    directories. A session maintains tables after its writes (``spark.acidsql.compaction.auto``),
+    and ``acidsql maintain`` does so periodically.
 
     Args:
         spark: the session.
-        database: the only one whose tables are looked at and cleaned.
-        pool: whose compactions are done; by default those of no pool.
-        max_bytes: the largest compaction that is done; by default there is no limit.
+        database: the only database to maintain; by default all databases.
+        pool: pool of the compactions to run; by default those without a pool.
+        max_bytes: size of the largest compaction to run; by default there is no limit.
 
     Returns:
-        The ids in ``SHOW COMPACTIONS`` of what was requested, compacted and cleaned, and of what
-        has failed.
+        The ids in ``SHOW COMPACTIONS`` of the requested, compacted, failed and cleaned compactions.
 
     >>> acidsql.maintenance(spark)
     Maintenance(requested=(), compacted=(), failed=(), cleaned=())
@@ -364,15 +367,15 @@ def maintenance(
 
 
 def run_cleaner(spark: SparkSession) -> list[int]:
-    """Remove the directories that compactions made obsolete and that no open transaction may read.
+    """Remove directories that compactions made obsolete and that no open transaction may read.
 
-    ``ALTER TABLE … COMPACT`` does it as well. A Hive Metastore has a cleaner of its own, unless
-    ``hive.compactor.cleaner.on`` is false. It leaves the staging of killed writers to this one, in
-    the tables that ``SHOW COMPACTIONS`` lists.
+    ``ALTER TABLE … COMPACT`` does so too. A Hive Metastore also runs Hive's cleaner, unless
+    ``hive.compactor.cleaner.on`` is false. Hive's cleaner does not remove the staging directories
+    of killed writers; this function does, in the tables that ``SHOW COMPACTIONS`` lists.
 
     Returns:
-        The ids of the compactions whose obsolete directories were removed; they are ``succeeded``
-        in ``SHOW COMPACTIONS`` then.
+        The ids of the compactions with removed directories; ``SHOW COMPACTIONS`` then lists these
+        compactions as ``succeeded``.
 
     >>> before = acidsql.table(spark, "pet")
     >>> [row.state for row in acidsql.sql(spark, "ALTER TABLE pet COMPACT 'major'").collect()]

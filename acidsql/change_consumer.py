@@ -1,12 +1,12 @@
-"""Programs that work through the changes of a table, each change once.
+"""Programs that process the changes of a table, each change exactly once.
 
-How far a program has come is a row of a small ACID table in the database of the source,
-``acidsql_change_checkpoints``. It is updated in the transaction that writes what the program makes
-of the changes, so that both are there or neither. Two runs of one program update the same row, and
+The progress of a program is a row in ``acidsql_change_checkpoints``, a small ACID table in the
+database of the source. The transaction that writes the program's results also updates this row, so
+both are committed or neither is. If two runs of one program overlap, they update the same row, and
 one of them loses the conflict.
 
-The source is a table, and not a name (``HeldTable``): a rename changes nothing, and another table
-that has its name now is an error rather than a source.
+The source is identified as a table, not by its name (``HeldTable``). A rename of the source has no
+effect, and another table that now has its name is an error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from acidsql.transactions.retries import run_again_after_conflicts
 logger = logging.getLogger(__name__)
 
 CHECKPOINTS = "acidsql_change_checkpoints"
-"""Table of the checkpoints of consumers."""
+"""Name of the table that stores the checkpoints of consumers."""
 
 _COLUMNS = (
     "consumer STRING, table_name STRING, table_id STRING, checkpoint STRING, committed TIMESTAMP"
@@ -52,8 +52,8 @@ class _Consumer:
 
     Attributes:
         source: the table.
-        name: of the consumer.
-        apply: writes what is made of changes.
+        name: name of the consumer.
+        apply: processes changes and writes the results.
         keys: see ``change_feed.changes``.
         net: see there.
     """
@@ -66,14 +66,15 @@ class _Consumer:
     net: bool
 
     def commit_changes(self) -> bool:
-        """Apply the changes since the checkpoint in one transaction; return whether there may have
-        been any.
+        """Apply the changes since the checkpoint in one transaction.
+
+        Return False only if there were no changes.
         """
         checkpoints = self._checkpoints()
         with transaction(self.spark) as txn:
-            query = f"SELECT checkpoint FROM {checkpoints} WHERE {self._own}"
-            found = txn.sql(query).collect()
-            seen = next((row[0] for row in found if row[0] is not None), None)
+            query = f"SELECT checkpoint FROM {checkpoints} WHERE {self._row_condition}"
+            rows = txn.sql(query).collect()
+            seen = next((row[0] for row in rows if row[0] is not None), None)
             name = self.source.sql_name
             news = changes_since(self.spark, name, seen, keys=self.keys, net=self.net)
             now = Checkpoint.from_string(news.checkpoint)
@@ -86,20 +87,18 @@ class _Consumer:
             txn.sql(
                 f"UPDATE {checkpoints} SET checkpoint = {literal(news.checkpoint)}, "
                 f"table_name = {literal(self.source.full_name)}, "
-                f"committed = current_timestamp() WHERE {self._own}"
+                f"committed = current_timestamp() WHERE {self._row_condition}"
             )
         return True
 
     def _checkpoints(self) -> str:
-        """Return the name of the table that has the consumer's row; both are made if they are
-        missing.
-        """
+        """Return the name of the table with the consumer's row; create both if missing."""
         make_progress_table(self.spark, self.source, CHECKPOINTS, _COLUMNS)
         name = progress_name(self.source, CHECKPOINTS)
-        if self._has_row(name, self._own):
+        if self._has_row(name, self._row_condition):
             return name
         for other in other_progress_names(self.spark, self.source, CHECKPOINTS):
-            if self._has_row(other, self._own):
+            if self._has_row(other, self._row_condition):
                 return other
         named = f"table_name = {literal(self.source.full_name)}"
         if self._has_row(name, f"consumer = {literal(self.name)} AND {named}"):
@@ -110,15 +109,15 @@ class _Consumer:
                 f"that are there, or delete its row from {CHECKPOINTS}",
                 {"tableName": self.source.full_name},
             )
-        # Two consumers that begin at once make two rows, and each of them updates both.
+        # Two consumers that begin at the same time create two rows. Each of them updates both.
         names = [self.name, self.source.full_name, self.source.identity]
         values = ", ".join(map(literal, names))
         api.sql(self.spark, f"INSERT INTO {name} VALUES ({values}, NULL, NULL)")
         return name
 
     @property
-    def _own(self) -> str:
-        """Condition for the consumer's row."""
+    def _row_condition(self) -> str:
+        """Condition that selects the consumer's row."""
         identity = literal(self.source.identity)
         return f"consumer = {literal(self.name)} AND table_id = {identity}"
 
@@ -138,26 +137,27 @@ def consume_changes(
 ) -> bool:
     """Apply the changes of a table that a consumer has not seen yet, in one transaction.
 
-    Its checkpoint is committed with what it writes, so each change is applied once, whatever fails
-    in between. The first time, all rows that are there come as inserts.
+    The consumer's checkpoint is committed together with its results, so each change is applied
+    exactly once, even after a failure. The first time, all existing rows are returned as inserts.
 
     Args:
         spark: the session.
         source: name of the table.
-        apply: function of the transaction, whose ``sql`` it writes with, and the changes. It is
-            called again if the transaction loses a conflict. Its statements run in the session as
-            it is then, so they should name tables with their databases.
-        consumer: name under which the checkpoint is kept.
+        apply: function of the transaction and the changes; it writes with the transaction's
+            ``sql``. It is called again if the transaction loses a conflict. Its statements use the
+            session's current database at that time, so they should name tables with their
+            databases.
+        consumer: name under which the checkpoint is stored.
         keys: see ``acidsql.changes``.
         net: see ``acidsql.changes``.
 
     Returns:
-        False if nothing was committed since the last time.
+        False if nothing was committed since the last call.
 
     Raises:
-        AcidAnalysisError: those of ``acidsql.changes_since``; INVALID_PARAMETER_VALUE.CHANGES, the
-            consumer has no name; INVALID_CHECKPOINT, its checkpoint is of another table of this
-            name.
+        AcidAnalysisError: see ``acidsql.changes_since``; INVALID_PARAMETER_VALUE.CHANGES, the
+            consumer has no name; INVALID_CHECKPOINT, its checkpoint belongs to another table that
+            had this name.
         AcidAnalysisError: HELD_TABLE_CHANGED, the table was renamed, dropped or replaced meanwhile.
         WriteConflictError: CONCURRENT_WRITE.
 
@@ -175,8 +175,8 @@ def consume_changes(
     >>> acidsql.table(spark, "names").count()
     2
     """
-    own = _consumer(spark, source, apply, consumer, keys, net=net)
-    return _consume(own)
+    table_consumer = _consumer(spark, source, apply, consumer, keys, net=net)
+    return _consume(table_consumer)
 
 
 def follow_changes(
@@ -190,20 +190,20 @@ def follow_changes(
     keys: str | Sequence[str] | None = None,
     net: bool = False,
 ) -> None:
-    """Apply the changes of a table again and again, as ``consume_changes`` does.
+    """Apply the changes of a table in a loop, as ``consume_changes`` does.
 
     Args:
         spark: the session.
-        source: name of the table, which is found once.
+        source: name of the table; it is looked up once.
         apply: see ``consume_changes``.
         consumer: see there.
-        every: seconds from one look at the table to the next, if there was nothing.
-        stop: ends the loop when it is set; without it only an error or an interrupt does.
+        every: seconds until the next look for changes, if there were none.
+        stop: event that ends the loop; without it, only an error or an interrupt ends the loop.
         keys: see ``acidsql.changes``.
         net: see there.
 
     Raises:
-        AcidSqlError: see ``consume_changes``. The next call goes on where this one has stopped.
+        AcidSqlError: see ``consume_changes``. The next call continues where this one stopped.
 
     >>> import threading
     >>> stop, counts = threading.Event(), []
@@ -214,10 +214,10 @@ def follow_changes(
     >>> counts
     [2]
     """
-    own = _consumer(spark, source, apply, consumer, keys, net=net)
+    table_consumer = _consumer(spark, source, apply, consumer, keys, net=net)
     ended = stop or threading.Event()
     while not ended.is_set():
-        if _consume(own):
+        if _consume(table_consumer):
             logger.info("consumer %s has committed changes of %s", consumer, source)
         else:
             ended.wait(every)

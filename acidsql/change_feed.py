@@ -1,4 +1,4 @@
-"""``acidsql.changes`` and ``acidsql.changes_since``: rows that writes have inserted and deleted."""
+"""``acidsql.changes`` and ``acidsql.changes_since``: the rows that writes inserted or deleted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ChangesSince:
 
     Attributes:
         rows: the changes.
-        checkpoint: where these changes end and the next ones begin.
+        checkpoint: end of these changes, where the next changes begin.
 
     >>> seen = acidsql.changes_since(spark, "pet", None)
     >>> acidsql.changes_since(spark, "pet", seen.checkpoint).rows.count()
@@ -56,23 +56,23 @@ def changes(  # noqa: PLR0913 - options have names
 
     Args:
         spark: the session.
-        name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        from_version: write id whose changes are the first ones, or ``txn 17`` for those of
-            transaction 17.
-        to_version: the same of the last ones; by default all that is committed.
+        name: name as in SQL: ``t``, ``db.t``, with backticks where needed.
+        from_version: write id of the first changes, or ``txn 17`` for the changes of transaction
+            17.
+        to_version: write id or transaction of the last changes; by default the latest commit.
         from_timestamp: instead of ``from_version``: changes that were committed at that time or
             later.
         to_timestamp: instead of ``to_version``: changes up to that time.
-        starting_bound_inclusive: False for what was committed after the first version, transaction
-            or time, without its own changes.
-        ending_bound_inclusive: False for what was committed before the last one.
-        keys: columns that identify a row: what is deleted and inserted with the same values is an
-            update. By default those of the table's property ``acidsql.changes.keys``; () for none.
-        net: whether what was inserted and deleted again is left out.
+        starting_bound_inclusive: False to exclude the changes of the first version, transaction or
+            time itself.
+        ending_bound_inclusive: False to exclude the changes of the last one.
+        keys: columns that identify a row: a deletion and an insertion with the same values are an
+            update. By default the table's property ``acidsql.changes.keys``; () for no keys.
+        net: whether to omit rows that were inserted and deleted again.
 
     Returns:
         The columns of the table, ``_change_type``, ``_commit_version``, ``_commit_timestamp``, and
-        hidden ``row__id``.
+        the hidden column ``row__id``.
 
     Raises:
         AcidAnalysisError: VERSION_NOT_FOUND, HISTORY_NOT_AVAILABLE, VERSION_HAS_OTHER_COLUMNS;
@@ -116,18 +116,18 @@ def changes_since(
 ) -> ChangesSince:
     """Return the changes of a table since a checkpoint, and the next checkpoint.
 
-    No change is lost or returned twice, in whatever order transactions commit.
+    No change is lost or returned twice, regardless of the commit order of transactions.
 
     Args:
         spark: the session.
-        name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        checkpoint: of the last call; None for the rows that are there, each as an insert.
+        name: name as in SQL: ``t``, ``db.t``, with backticks where needed.
+        checkpoint: checkpoint of the last call; None returns all existing rows as inserts.
         keys: see ``changes``.
         net: see ``changes``.
 
     Raises:
-        AcidAnalysisError: INVALID_CHECKPOINT, it is of another table, or no checkpoint; those of
-            ``changes``.
+        AcidAnalysisError: INVALID_CHECKPOINT, it belongs to another table, or is not a checkpoint;
+            see also ``changes``.
 
     >>> seen = acidsql.changes_since(spark, "pet", None)
     >>> seen.rows.count()

@@ -1,8 +1,8 @@
-"""Signals that wait until steps that belong together are done.
+"""Deferred handling of signals, so that steps that belong together are not interrupted.
 
-A handler that raises, as Python's own does at Ctrl-C, would do so between any two instructions of
-the main thread. That may be after SQLite's write lock was taken, after a transaction was opened and
-before any code is there to end it, or in the middle of a rollback.
+A handler that raises, as Python's handler does at Ctrl-C, can raise between any two instructions of
+the main thread. Examples are: after SQLite's write lock was acquired, after a transaction was
+opened and before any code can end it, or in the middle of a rollback.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 _Handler = Callable[[int, FrameType | None], Any]
 
-# Those for which programs install handlers that raise; Windows has only some of them.
+# Signals for which programs install handlers that raise; Windows has only some of these signals.
 _DEFERRED = tuple(
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
@@ -27,10 +27,10 @@ class _Signals:
     """Signals of the main thread: handlers run only there.
 
     Attributes:
-        handlers: handlers in whose place ``note`` is, from the outermost ``DeferredSignals`` on.
+        handlers: handlers that the outermost ``DeferredSignals`` replaced by ``note``.
         arrived: signals that wait.
         wait: whether signals wait.
-        raised: whether a handler has raised since.
+        raised: whether a handler has raised since then.
     """
 
     def __init__(self) -> None:
@@ -55,13 +55,13 @@ class _Signals:
         if self.wait:
             self.arrived.append(number)
             return
-        # If the handler raises, what follows is taken back, and other signals wait for that.
+        # If the handler raises, a rollback follows, and other signals wait for its end.
         self.wait = self.raised = True
         self.handlers[number](number, frame)
         self.wait = self.raised = False
 
     def restore(self) -> None:
-        """Put the handlers back, also if one that is back already raises meanwhile."""
+        """Restore all handlers, even if one that is restored already raises meanwhile."""
         try:
             while self.handlers:
                 number = next(iter(self.handlers))
@@ -84,10 +84,10 @@ def _in_main_thread() -> bool:
 
 
 class DeferredSignals:
-    """Context that defers signal handlers: those of signals that arrived run at its end.
+    """Context that defers signals: the handlers of signals that arrived run at its end.
 
-    Handlers run only in the main thread, so in other threads nothing is done. A signal without a
-    handler of Python's acts at once: it ends the process, or is ignored.
+    Handlers run only in the main thread, so the context does nothing in other threads. A signal
+    without a Python handler acts immediately: it ends the process, or is ignored.
     """
 
     def __init__(self) -> None:
@@ -118,10 +118,10 @@ class DeferredSignals:
 
 
 class Interruptible:
-    """Context within ``DeferredSignals`` that lets handlers run at once, until one has raised.
+    """Context within ``DeferredSignals`` that runs handlers immediately, until one has raised.
 
-    From then on signals wait for the end of the outermost ``DeferredSignals``, so that they do not
-    disturb the rollback of what was interrupted.
+    From then on, signals wait for the end of the outermost ``DeferredSignals``, so that they do not
+    disturb the rollback of the interrupted work.
     """
 
     def __init__(self) -> None:

@@ -1,25 +1,25 @@
 """Errors of acidsql.
 
-Each has a condition name as Spark's have (``getCondition``), an SQLSTATE, a sentence and a next
-step. The second column has the classes of PySpark and of Python that it is one of as well::
+Each error has a condition name as in Spark (``getCondition``), an SQLSTATE, and a message that says
+what to do next. The second column lists additional base classes from PySpark and Python::
 
     AcidSqlError                PySparkException                     root of all
-    ├── AcidTextError           -                                    a place in the text is at fault
+    ├── AcidTextError           -                                    error at a place in the text
     │   └── AcidParseError      ParseException, ValueError           the text is not a statement
-    ├── AcidAnalysisError       AnalysisException, ValueError        the statement cannot be done
+    ├── AcidAnalysisError       AnalysisException, ValueError        the statement cannot run
     │   ├── AcidDialectError    AcidTextError                        Spark has no such thing
     │   └── AcidLookupError     LookupError                          no such table or partition
     ├── ConcurrencyError        RuntimeError                         another transaction won
     │   ├── WriteConflictError  -                                    it changed the same rows
     │   ├── TableReplacedError  -                                    it replaced the table
     │   └── LockTimeoutError    -                                    it kept its lock for too long
-    ├── TransactionStateError   RuntimeError                         the transaction is open no more
+    ├── TransactionStateError   RuntimeError                         the transaction is closed
     ├── CardinalityError        SparkRuntimeException, RuntimeError  MERGE matched a row twice
     ├── WriteJobError           SparkRuntimeException, RuntimeError  Spark's job failed
     ├── FormatError             RuntimeError                         a file or name is not Hive's
     └── MetastoreError          RuntimeError                         the metastore cannot be used
 
-Errors of users' expressions keep Spark's own classes and conditions.
+Errors of users' expressions keep Spark's classes and conditions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ except ImportError:  # PySpark 3.5 has no query contexts
     QueryContext, QueryContextType = object, None
 
 
-# Where the pages of the documentation are, as ``pyproject.toml`` has it.
+# Address of the documentation, the same as in ``pyproject.toml``.
 _PAGES = "https://github.com/acidsql/acidsql/blob/main/docs"
 
 
@@ -54,13 +54,14 @@ class AcidSqlError(PySparkException):  # type: ignore[misc] # PySpark is not che
     Args:
         condition: upper-case condition name, as in Spark's error classes.
         message: one sentence that says what failed and what to do next.
-        parameters: the values in the message by name: Spark's names if the condition is Spark's.
+        parameters: the values in the message by name; a condition of Spark uses Spark's names.
     """
 
     def __init__(
         self, condition: str, message: str, parameters: Mapping[str, str] | None = None
     ) -> None:
-        # Only a message is taken by every release of PySpark. The getters here know the rest.
+        # All releases of PySpark accept a message, but no other common argument. The getters here
+        # return the other values.
         super().__init__(message)
         self.args = (condition, message)
         self.condition = condition
@@ -88,14 +89,14 @@ class AcidSqlError(PySparkException):  # type: ignore[misc] # PySpark is not che
         return f"[{self.condition}] {self.message}"
 
     def getQueryContext(self) -> list[Any]:  # noqa: N802
-        """Return the places in the statement that the error is about, where it is about one."""
+        """Return the places in the statement that caused the error, if there are any."""
         return []
 
     def __str__(self) -> str:
         return self.getMessage()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # PySpark's part of an error holds the table of all its conditions, and is made again.
+        # Pickle only these arguments: PySpark's part of an error contains all its conditions.
         return type(self), (self.condition, self.message, self.parameters)
 
 
@@ -103,11 +104,11 @@ class AcidTextError(AcidSqlError):
     """Error at a place in the text of a statement.
 
     Attributes:
-        line: 1-based line of the place.
-        column: 1-based column of that place.
-        context: that line, with a caret below the place.
-        offset: 0-based position of that place in the statement.
-        fragment: the word there, empty at the end of the text.
+        line: 1-based line of the error.
+        column: 1-based column of the error.
+        context: the line, with a caret below the error.
+        offset: 0-based position of the error in the statement.
+        fragment: the word at this position; empty at the end of the text.
     """
 
     _CONDITION: ClassVar[str] = "PARSE_SYNTAX_ERROR"
@@ -131,7 +132,7 @@ class AcidTextError(AcidSqlError):
         self._sentence = message
 
     def getQueryContext(self) -> list[Any]:  # noqa: N802
-        """Return the place; PySpark 3.5 has no such thing."""
+        """Return the place of the error; PySpark 3.5 has no query contexts."""
         return [] if QueryContextType is None else [_Place(self)]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -173,11 +174,11 @@ class _Place(QueryContext):  # type: ignore[misc]
 
 
 class AcidParseError(AcidTextError, ParseException, ValueError):  # type: ignore[misc]
-    """Error of a text that is not a statement, at the word that should not stand there."""
+    """Error of a text that is not a statement, at the first unexpected word."""
 
 
 class AcidAnalysisError(AcidSqlError, AnalysisException, ValueError):  # type: ignore[misc]
-    """Error of a statement that is understood and cannot be executed."""
+    """Error of a statement that was parsed but cannot be executed."""
 
 
 class AcidDialectError(AcidAnalysisError, AcidTextError):
@@ -199,9 +200,7 @@ class WriteConflictError(ConcurrencyError):
 
 
 class TableReplacedError(ConcurrencyError):
-    """Replacement of a table that a statement has looked up already, or that its snapshot does not
-    show.
-    """
+    """Replacement of a table after a statement looked it up or took its snapshot."""
 
 
 class LockTimeoutError(ConcurrencyError):
@@ -209,7 +208,7 @@ class LockTimeoutError(ConcurrencyError):
 
 
 class TransactionStateError(AcidSqlError, RuntimeError):
-    """Error of a transaction that was aborted, or is not known."""
+    """Error of a transaction that was aborted or is unknown."""
 
 
 class CardinalityError(AcidSqlError, SparkRuntimeException, RuntimeError):  # type: ignore[misc]
@@ -220,7 +219,7 @@ class WriteJobError(AcidSqlError, SparkRuntimeException, RuntimeError):  # type:
     """Failure of Spark's job on the statement's rows, for which PySpark has no exception."""
 
     def getSqlState(self) -> str | None:  # noqa: N802
-        """Return the SQLSTATE of the condition; of one of Spark's, the one in its message."""
+        """Return the SQLSTATE of the condition; for a Spark condition, take it from the message."""
         of_spark = re.search(r"SQLSTATE: (\w{5})", self.message)
         return sqlstate(self.condition) or (of_spark[1] if of_spark else None)
 
@@ -243,7 +242,7 @@ def page(name: str) -> str:
 
 
 def condition_page(condition: str) -> str:
-    """Return the address of what the documentation says about a condition.
+    """Return the address of the documentation of a condition.
 
     >>> condition_page("INVALID_DEFAULT_VALUE.TOO_LONG").rpartition("/")[2]
     'conditions.md#invalid_default_valuetoo_long'
@@ -256,14 +255,14 @@ def condition_page(condition: str) -> str:
 
 
 def condition_of(error: PySparkException) -> str | None:
-    """Return the condition name of an error of PySpark's, in every release."""
+    """Return the condition name of a PySpark error, in every release of PySpark."""
     name = "getCondition" if hasattr(error, "getCondition") else "getErrorClass"
     condition = getattr(error, name)()
     return None if condition is None else str(condition)
 
 
 def quoted_name(parts: Sequence[str]) -> str:
-    """Return a name as Spark has it in the parameters of its errors.
+    """Return a name in the form that Spark uses in the parameters of its errors.
 
     >>> quoted_name(["db", "t"])
     '`db`.`t`'
@@ -272,7 +271,7 @@ def quoted_name(parts: Sequence[str]) -> str:
 
 
 def invalid_setting(name: str, value: str, instead: str) -> AcidAnalysisError:
-    """Return the error of a setting that has a value which it cannot have."""
+    """Build the error of a setting with an invalid value."""
     return AcidAnalysisError(
         "INVALID_CONF_VALUE",
         f"{name} is {value!r}: {instead}",

@@ -1,4 +1,4 @@
-"""Public functions that look at a table's files: check, health and description.
+"""Public functions that inspect a table's files: ``check``, ``health`` and ``files``.
 
 Their examples run with ``spark``, a session, and the table of ``acidsql.api``.
 """
@@ -27,18 +27,20 @@ def check(
     repair: bool = False,
     dry_run: bool = False,
 ) -> DataFrame:
-    """Check a table, as ``CHECK TABLE`` does: what is wrong, where, how bad, and the remedy.
+    """Check a table, as ``CHECK TABLE`` does.
+
+    Each problem is reported with its place, its severity and the remedy.
 
     Args:
         spark: the session.
-        name: as in SQL: ``t``, ``db.t``, with backticks where needed.
-        full: whether to read the row ids of all rows and delete events too. Otherwise names and
-            the ends of files are checked.
-        repair: whether to repair what can be repaired safely. Nothing is deleted.
-        dry_run: whether to report what would be repaired, and repair nothing.
+        name: name as in SQL: ``t``, ``db.t``, with backticks where needed.
+        full: whether to read the row ids of all rows and delete events too. Otherwise only names
+            and the ends of files are checked.
+        repair: whether to repair problems that can be repaired safely. Nothing is deleted.
+        dry_run: whether to report possible repairs, and repair nothing.
 
     Returns:
-        A row for each problem, the worst first; none if the table is healthy.
+        A row for each problem, the worst first; no rows if the table is healthy.
 
     Raises:
         AcidSqlError: see ``sql``.
@@ -57,10 +59,9 @@ def check(
 
 
 def health(spark: SparkSession, name: str) -> tuple[Health, ...]:
-    """Return the state of a table, or of each of its partitions, with advice, as
-    ``DESCRIBE HEALTH`` does.
+    """Return the state of a table or of each partition, with advice, as ``DESCRIBE HEALTH`` does.
 
-    Directories are listed and the tails of ORC files read, but no rows.
+    The function lists directories and reads the tails of ORC files, but it reads no rows.
 
     Raises:
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
@@ -79,21 +80,22 @@ def health(spark: SparkSession, name: str) -> tuple[Health, ...]:
 
 
 def files(spark: SparkSession, place: str) -> tuple[FileDescription | UnreadableFile, ...]:
-    """Look into the files of a table, or of those below a path, as Hive's ``--orcfiledump`` does.
+    """Describe the files of a table or below a path, as Hive's ``--orcfiledump`` does.
 
-    pyorc reads them, which is an extra: ``pip install 'acidsql[files]'``.
+    The function needs pyorc, an optional extra: ``pip install 'acidsql[files]'``.
 
     Args:
         spark: the session.
-        place: name of the table, as in SQL; or path of a directory or file, which has a ``/``.
+        place: name of the table, as in SQL; or path of a directory or file, with a ``/`` in it.
 
     Returns:
-        A description of each file, whether statements read it or not; of one that is damaged, why.
+        A description of each file, also of files that statements do not read; for a damaged file,
+        the reason.
 
     Raises:
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
         AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, NOT_A_TRANSACTIONAL_TABLE, PYORC_MISSING.
-        FileNotFoundError: there is no such path.
+        FileNotFoundError: the path does not exist.
 
     >>> first, second = acidsql.files(spark, "pet")
     >>> second.found.directory.name, second.found.bucket, second.rows, second.metadata
@@ -104,5 +106,5 @@ def files(spark: SparkSession, place: str) -> tuple[FileDescription | Unreadable
             path = session.files.qualify(place).rstrip("/")
             return describe_files(session.files, find_files(session.files, path))
         wanted = acid_table(session, bridge.parse_name(spark, place))
-        found = files_of_table(session.files, session.metastore, wanted)
-        return describe_files(session.files, found)
+        table_files = files_of_table(session.files, session.metastore, wanted)
+        return describe_files(session.files, table_files)

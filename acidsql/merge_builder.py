@@ -1,6 +1,6 @@
-"""Builder of MERGE, which ``AcidTable.merge`` returns, and the texts of conditions and values.
+"""Builder of MERGE, which ``AcidTable.merge`` returns, and SQL texts of conditions and values.
 
-The examples run as those of ``acidsql.api``.
+The examples run in the same setting as those of ``acidsql.api``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Expression: TypeAlias = str | Column
 
 
 def expression_text(spark: SparkSession, value: Expression) -> str:
-    """Return the SQL text of one expression; the newline ends a comment that may be in it.
+    """Return the SQL text of one expression; its final newline ends a comment in the text.
 
     Raises:
-        TypeError: it is neither SQL text nor a Column.
-        ParseException: it is not one expression.
+        TypeError: the value is neither SQL text nor a Column.
+        ParseException: the text is not a single expression.
     """
     if isinstance(value, Column):
         return bridge.column_sql(spark, value)
@@ -36,14 +36,14 @@ def expression_text(spark: SparkSession, value: Expression) -> str:
 
 
 def optional_clause(spark: SparkSession, keyword: str, condition: Expression | None) -> str:
-    """Return a clause with its condition, or nothing."""
+    """Return a clause with its condition, or an empty text without a condition."""
     return "" if condition is None else f" {keyword} {expression_text(spark, condition)}"
 
 
 def _values(
     spark: SparkSession, argument: str, given: Mapping[str, Expression] | None
 ) -> dict[str, str]:
-    """Return columns with their values as SQL text."""
+    """Return columns, each with the SQL text of its value."""
     if not isinstance(given, Mapping) or not given:
         raise TypeError(f"{argument} is {given!r}: give a dict of columns and their values")
     return {
@@ -58,7 +58,7 @@ def assignments(spark: SparkSession, given: Mapping[str, Expression] | None) -> 
 
 
 def quoted_parts(spark: SparkSession, text: str) -> str:
-    """Return a name of several parts, each in backticks."""
+    """Return a multi-part name with each part in backticks."""
     return ".".join(map(quote, bridge.parse_name(spark, text)))
 
 
@@ -66,8 +66,8 @@ def quoted_parts(spark: SparkSession, text: str) -> str:
 class MergeBuilder:
     """Builder of a MERGE, run by ``execute()``.
 
-    Each method returns another builder with one clause more; clauses act in their order. A
-    condition, where given, is the clause's ``AND``.
+    Each method returns a new builder with one more clause. Clauses apply in their order. A
+    condition becomes the ``AND`` of its clause.
 
     >>> news = spark.createDataFrame([(1, None), (3, "Kim")], "id INT, name STRING")
     >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
@@ -87,7 +87,7 @@ class MergeBuilder:
     schema_evolution: bool = False
 
     def withSchemaEvolution(self) -> MergeBuilder:  # noqa: N802
-        """Add those columns to the table that only the source has and that clauses name.
+        """Add columns to the table that clauses name and that only the source has.
 
         >>> news = spark.createDataFrame([(4, "Kim", 3)], "id INT, name STRING, age INT")
         >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
@@ -111,7 +111,7 @@ class MergeBuilder:
         """Add WHEN MATCHED THEN UPDATE SET.
 
         Args:
-            condition: which of the matched rows; all by default.
+            condition: condition on the matched rows; all by default.
             set: column → new value.
 
         >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
@@ -150,8 +150,8 @@ class MergeBuilder:
         """Add WHEN NOT MATCHED THEN INSERT.
 
         Args:
-            condition: which of the source's rows; all by default.
-            values: column → value; columns that are left out get their defaults.
+            condition: condition on the source's rows; all by default.
+            values: column → value; other columns get their defaults.
 
         >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")
         >>> merge = AcidTable.forName(spark, "pet").alias("t").merge(news.alias("s"), "t.id = s.id")
@@ -181,7 +181,7 @@ class MergeBuilder:
         """Add WHEN NOT MATCHED BY SOURCE THEN UPDATE SET, for rows that the source does not have.
 
         Args:
-            condition: which of them; all by default.
+            condition: condition on these rows; all by default.
             set: column → new value, which uses only columns of the table.
 
         >>> news = spark.createDataFrame([(2, "Felix"), (3, "Kim")], "id INT, name STRING")

@@ -1,8 +1,8 @@
-"""Functions and properties that are computed once: the first thread does it, others wait for it.
+"""Functions and properties that only one thread computes, while other threads wait for it.
 
-The caches of ``functools``, from Python 3.12 on that of properties too, let each thread that comes
-early compute its own. That is twice the work at best; libraries that are not safe in threads while
-they build something raise errors of their own.
+The caches of ``functools`` let several threads compute the same value; since Python 3.12 this also
+applies to cached properties. At best this doubles the work. At worst a library that is not
+thread-safe raises an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 
 
 def once(function: Callable[..., Made]) -> Callable[..., Made]:
-    """Let a function be called once for each tuple of its arguments, in one thread at a time.
+    """Call a function only once for each tuple of arguments, in one thread at a time.
 
     >>> calls = []
     >>> @once
@@ -73,5 +73,5 @@ class once_property(Generic[Owner, Made]):  # noqa: N801 - used like functools.c
         with lock:
             if self._name not in known:
                 known[self._name] = self._function(owner)
-        made: Made = known[self._name]  # which is what the name means from now on
+        made: Made = known[self._name]  # from now on, the attribute has this value
         return made

@@ -1,9 +1,9 @@
 """Tables that streams and consumers hold, and tables that record their progress.
 
-A table is held by its identity, not by its name: the session's current database changes, tables are
-renamed, and others take their names. A row of progress is written in the transaction of the work
-that it records, and identifies the table in the same way. So the table of progress lies in the
-database of that work, and is an ACID table too.
+A table is held by its identity, not by its name, because the current database can change, and
+another table can get the name. A progress row also identifies the table by its identity. It is
+written in the same transaction as the work that it records, so the progress table is an ACID table
+in the same database.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acidsql import api, bridge
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.planning.name_resolution import CATALOG, acid_table
 from acidsql.planning.statement_snapshots import leased_snapshot
-from acidsql.planning.unchanged_reads import watch_query
+from acidsql.planning.unchanged_reads import check_query_at_commit
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import Isolation
 from acidsql.syntax.lexer import quote
@@ -28,9 +28,9 @@ class HeldTable:
     """Table that a stream or a consumer works on; made by ``hold_table``.
 
     Attributes:
-        database: its database.
-        name: its name when it was found.
-        identity: what distinguishes it from all others (``Metastore.table_identity``).
+        database: database of the table.
+        name: name of the table when it was looked up.
+        identity: unique identity of the table (``Metastore.table_identity``).
     """
 
     database: str
@@ -39,16 +39,16 @@ class HeldTable:
 
     @property
     def full_name(self) -> str:
-        """Database and name, as in messages."""
+        """Database and name, in the form for messages."""
         return f"{self.database}.{self.name}"
 
     @property
     def sql_name(self) -> str:
-        """Name as in SQL, which depends on nothing that the session has."""
+        """Name in SQL that does not depend on the state of the session."""
         return _sql_name(self.database, self.name)
 
     def check(self, session: AcidSession) -> None:
-        """Check that the name still means this table.
+        """Check that the name still belongs to this table.
 
         Raises:
             AcidAnalysisError: HELD_TABLE_CHANGED.
@@ -68,29 +68,29 @@ class HeldTable:
 
 
 def hold_table(spark: SparkSession, name: str) -> HeldTable:
-    """Find the ACID table that a name means now.
+    """Find the ACID table that has a name now.
 
     Raises:
         AcidSqlError: see ``acid_table``.
     """
     with api.working(spark) as session:
-        found = acid_table(session, bridge.parse_name(spark, name))
-        identity = session.metastore.table_identity(found.database, found.name)
-        return HeldTable(database=found.database, name=found.name, identity=identity)
+        table = acid_table(session, bridge.parse_name(spark, name))
+        identity = session.metastore.table_identity(table.database, table.name)
+        return HeldTable(database=table.database, name=table.name, identity=identity)
 
 
 def make_progress_table(spark: SparkSession, held: HeldTable, name: str, columns: str) -> None:
-    """Create the table of progress of a database, unless it is there.
+    """Create the progress table of a database if it does not exist.
 
     Args:
         spark: the session.
-        held: table of the same database.
-        name: of the table of progress.
-        columns: its definition.
+        held: a table in the same database.
+        name: name of the progress table.
+        columns: definition of its columns.
     """
     with api.working(spark) as session:
         if session.metastore.find_table(held.database, name) is None:
-            # Another process may create it at the same time.
+            # Another process may create the table at the same time.
             api.sql(
                 spark,
                 f"CREATE TABLE IF NOT EXISTS {_sql_name(held.database, name)} ({columns}) "
@@ -99,13 +99,14 @@ def make_progress_table(spark: SparkSession, held: HeldTable, name: str, columns
 
 
 def progress_name(held: HeldTable, name: str) -> str:
-    """Return the name in SQL of the table of progress of a held table's database."""
+    """Return the SQL name of the progress table in a held table's database."""
     return _sql_name(held.database, name)
 
 
 def other_progress_names(spark: SparkSession, held: HeldTable, name: str) -> list[str]:
-    """Return the names in SQL of the tables of progress of other databases: the held table may have
-    been renamed into its own.
+    """Return the SQL names of the progress tables in other databases.
+
+    A rename may have moved the held table from one of these databases.
     """
     with api.working(spark) as session:
         metastore = session.metastore
@@ -117,11 +118,12 @@ def other_progress_names(spark: SparkSession, held: HeldTable, name: str) -> lis
 
 
 def watched_value(spark: SparkSession, query: str) -> Any:
-    """Return the one value of a query in a transaction, which must not change before the commit: if
-    another process changes it first, the transaction is aborted.
+    """Return the single value of a query, and watch it until the transaction commits.
+
+    If another process changes the value before the commit, the transaction is aborted.
     """
     with api.working(spark) as session, leased_snapshot(session) as snapshot:
-        watch_query(session, snapshot, Isolation.SERIALIZABLE)
+        check_query_at_commit(session, snapshot, Isolation.SERIALIZABLE)
         return snapshot.run(query).collect()[0][0]
 
 

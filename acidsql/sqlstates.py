@@ -1,7 +1,7 @@
 """SQLSTATE of each condition.
 
-Conditions that Spark has keep the SQLSTATE of Spark's ``error-conditions.json``. The others have
-one of the SQL standard where it has a fitting one, else PostgreSQL's, ODBC's or Spark's own.
+Spark's conditions keep the SQLSTATE in Spark's ``error-conditions.json``. The other conditions have
+an SQLSTATE of the SQL standard if one is suitable, otherwise one of PostgreSQL, ODBC or Spark.
 """
 
 from __future__ import annotations
@@ -220,11 +220,11 @@ _BY_SQLSTATE: Mapping[str, tuple[str, ...]] = {
 SQLSTATES: Mapping[str, str] = MappingProxyType(
     {condition: state for state, conditions in _BY_SQLSTATE.items() for condition in conditions}
 )
-"""From the name of a condition, without its subclass (``.…``), to its SQLSTATE."""
+"""SQLSTATE for each condition name, without the subclass (``.…``)."""
 
 
 def sqlstate(condition: str) -> str | None:
-    """Return the SQLSTATE of a condition, which its subclasses share; None if it has none.
+    """Return the SQLSTATE of a condition and its subclasses; None if it has none.
 
     >>> sqlstate("UNSUPPORTED_FEATURE.OR_REPLACE")
     '0A000'

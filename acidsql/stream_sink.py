@@ -1,13 +1,13 @@
-"""Sink of Structured Streaming: each micro-batch is one transaction, and is committed once.
+"""Sink of Structured Streaming: each micro-batch is one transaction, committed exactly once.
 
-A batch that is repeated after a crash is recognised by the id of its query, its target and its own
-number. These are a row of ``acidsql_stream_batches``, a small ACID table in the database of the
-target. The row is inserted in the transaction of the batch. INSERTs conflict with no transaction,
-so streams do not get in each other's way, on any metastore. If two processes write one batch at the
-same time, one of them finds at its commit that the rows of its stream have changed.
+After a crash, the sink recognises a repeated batch by the id of its query, its target and its
+number. These values are a row in ``acidsql_stream_batches``, a small ACID table in the database of
+the target. The transaction of the batch inserts the row. INSERTs conflict with no transaction, so
+streams do not block each other, on any metastore. If two processes write the same batch at the same
+time, one of them detects at its commit that the rows of its stream have changed.
 
-The target is a table, not a name (``HeldTable``). A table that is renamed keeps its batches, and
-another table that gets its name does not have them.
+The target is identified as a table, not by its name (``HeldTable``). A renamed table keeps its
+batches, and another table that gets the name does not inherit them.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from acidsql.transactions.retries import run_again_after_conflicts
 logger = logging.getLogger(__name__)
 
 BATCHES = "acidsql_stream_batches"
-"""Table of the batches that were committed."""
+"""Name of the table that records the committed batches."""
 
 _COLUMNS = (
     "query_id STRING, table_name STRING, table_id STRING, batch_id BIGINT, committed TIMESTAMP"
 )
 _MODES = ("append", "merge", "complete")
 _DELETED, _POSITION = "__acidsql_deleted", "__acidsql_position"
-# Local property where Spark keeps the id of a query, which its checkpoint remembers.
+# Local property with the id of a query; the query's checkpoint stores the id.
 _QUERY_ID = "sql.streaming.queryId"
 
 
@@ -62,14 +62,14 @@ class Sink:
 
     Attributes:
         spark: session that runs the statements of all batches.
-        target: the table that the batches are written into.
-        mode: what becomes of a batch: ``append``, ``merge`` or ``complete``.
+        target: the table that the batches are written to.
+        mode: how a batch is written: ``append``, ``merge`` or ``complete``.
         on: key columns of ``merge``.
-        order_by: column of the batch. For each key, the row with its highest value counts.
-        delete_when: condition over the batch's columns: rows that delete.
+        order_by: column of the batch. For each key, the row with the highest value is used.
+        delete_when: condition on the batch's columns: these rows delete their key.
         app_id: name of the stream; by default the id of its query.
         exactly_once: whether repeated batches are recognised.
-        merge_schema: whether the target gets the columns that batches have besides.
+        merge_schema: whether the target gets the additional columns of batches.
 
     >>> acidsql.sink("pet", app_id="pets").mode
     'append'
@@ -86,15 +86,15 @@ class Sink:
     merge_schema: bool = False
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        """Write a batch in one transaction, unless it is there already.
+        """Write a batch in one transaction, unless it was committed before.
 
         Args:
-            batch: rows of the batch, in a session that Spark has made for it.
-            batch_id: its number; it counts up within a query.
+            batch: rows of the batch, in a session that Spark created for it.
+            batch_id: number of the batch; numbers increase within a query.
 
         Raises:
-            AcidSqlError: see ``acidsql.sql``; the stream ends, and repeats the batch when it is
-                started again. HELD_TABLE_CHANGED, the target was renamed, dropped or replaced.
+            AcidSqlError: see ``acidsql.sql``; the stream ends, and repeats the batch when it
+                restarts. HELD_TABLE_CHANGED, the target was renamed, dropped or replaced.
         """
         stream = self.app_id or batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         if self.exactly_once and not stream:
@@ -123,7 +123,7 @@ class Sink:
             self._forget(str(stream), batch_id - limits().kept_batches)
 
     def _add_columns(self, session: AcidSession, rows: DataFrame) -> None:
-        """Give the target the columns that a batch has besides, before the batch is written."""
+        """Add a batch's additional columns to the target, before the batch is written."""
         name = bridge.parse_name(self.spark, self.target.sql_name)
         add_columns_of(session, acid_table(session, name), rows.schema)
 
@@ -152,11 +152,11 @@ class Sink:
                 )
             else:
                 self._write(txn, rows)
-            # The lock that the write holds keeps the name from meaning another table from here on.
+            # The write's lock prevents other tables from taking the name from here on.
             self.target.check(session)
 
     def _newest(self, stream: str) -> tuple[str, int | None]:
-        """Return the table that has the batches of a stream, and the number of the newest one.
+        """Return the table with the batches of a stream, and the number of the newest batch.
 
         If another process with the same checkpoint commits a batch first, this transaction is
         aborted.
@@ -165,13 +165,13 @@ class Sink:
         newest = self._newest_in(batches, stream)
         if newest is None:
             for other in other_progress_names(self.spark, self.target, BATCHES):
-                found = self._newest_in(other, stream)
-                if found is not None:
-                    return other, found
+                epoch = self._newest_in(other, stream)
+                if epoch is not None:
+                    return other, epoch
         return batches, newest
 
     def _newest_in(self, batches: str, stream: str) -> int | None:
-        query = f"SELECT max(batch_id) FROM {batches} WHERE {self._own(stream)}"
+        query = f"SELECT max(batch_id) FROM {batches} WHERE {self._batch_condition(stream)}"
         newest: int | None = watched_value(self.spark, query)
         return newest
 
@@ -212,8 +212,8 @@ class Sink:
         )
 
     def _forget(self, stream: str, below: int) -> None:
-        """Delete the rows of batches that are never repeated; another stream may be in the way."""
-        old = f"{self._own(stream)} AND batch_id < {below}"
+        """Delete the records of batches that are never repeated; a conflict may prevent it."""
+        old = f"{self._batch_condition(stream)} AND batch_id < {below}"
         places = other_progress_names(self.spark, self.target, BATCHES)
         try:
             for batches in (progress_name(self.target, BATCHES), *places):
@@ -221,8 +221,8 @@ class Sink:
         except WriteConflictError as error:
             logger.info("old batches of stream %s stay for now: %s", stream, error)
 
-    def _own(self, stream: str) -> str:
-        """Return the condition for the batches of a stream in the target."""
+    def _batch_condition(self, stream: str) -> str:
+        """Return the condition that selects a stream's batches in the target."""
         identity = literal(self.target.identity)
         return f"query_id = {literal(stream)} AND table_id = {identity}"
 
@@ -239,30 +239,30 @@ def sink(  # noqa: PLR0913 - options have names
     merge_schema: bool = False,
     spark: SparkSession | None = None,
 ) -> Sink:
-    """Return a function for ``foreachBatch`` that writes each batch into an ACID table.
+    """Return a function for ``foreachBatch`` that writes each batch to an ACID table.
 
-    A batch is one transaction. If the stream is started again after a crash, at whatever point, the
-    batch that Spark repeats is recognised and left out.
+    Each batch is one transaction. If the stream restarts after a crash at any point, the sink
+    recognises the batch that Spark repeats, and skips it.
 
     Args:
-        table: the target, as in SQL. It is looked up now. If its name means another table later, or
-            another database is current then, the target is still the same.
+        table: the target, as in SQL. It is looked up now. If another table gets the name later, or
+            the current database changes, the target stays the same.
         mode: ``append`` inserts the rows; ``merge`` updates, deletes and inserts rows by their key;
-            ``complete`` replaces all rows, for the output mode of that name.
+            ``complete`` replaces all rows, for the output mode of the same name.
         on: key columns of ``merge``.
-        order_by: of ``merge``: a column of the batch. Of several changes of a key the one with the
-            highest value counts. Without it a second change of a key is an error.
-        delete_when: of ``merge``: a condition over columns of the batch. Rows for which it is true
+        order_by: for ``merge``: a column of the batch. If a key has several changes, the change
+            with the highest value is used. Without it, a second change of a key is an error.
+        delete_when: for ``merge``: a condition on columns of the batch. Rows for which it is true
             delete their key. Columns of the batch that the table does not have are not written.
         app_id: name of the stream; by default the id of its query, which lasts as long as its
             checkpoint.
-        exactly_once: False writes repeated batches again, and keeps no table of batches.
-        merge_schema: True adds the columns to the table that only a batch has, before the batch is
+        exactly_once: False writes repeated batches again, and records no batches.
+        merge_schema: True adds the additional columns of a batch to the table before the batch is
             written.
-        spark: session that writes the batches; by default the active one.
+        spark: session that writes the batches; by default the active session.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.SINK, an option that does not fit the mode;
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.SINK, an option does not fit the mode;
             NOT_A_TRANSACTIONAL_TABLE, EXPECT_TABLE_NOT_VIEW.
         AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
 
@@ -296,13 +296,15 @@ def sink(  # noqa: PLR0913 - options have names
 
 
 def write_stream(frame: DataFrame, table: str, checkpoint: str, **options: Any) -> DataStreamWriter:
-    """Return a stream writer that writes a streaming DataFrame into an ACID table; start it.
+    """Return a stream writer that writes a streaming DataFrame to an ACID table.
+
+    The caller has to start it.
 
     Args:
         frame: the streaming DataFrame.
         table: the target, as in SQL.
         checkpoint: directory of the query's checkpoint.
-        **options: those of ``sink``.
+        **options: options of ``sink``.
 
     >>> born = spark.readStream.format("rate").load().selectExpr("CAST(value AS INT) AS id")
     >>> writer = acidsql.write_stream(born, "pet", "checkpoint").trigger(availableNow=True)

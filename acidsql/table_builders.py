@@ -1,6 +1,6 @@
 """Builders of OPTIMIZE and CREATE TABLE, which the methods of ``AcidTable`` return.
 
-The examples run as those of ``acidsql.api``.
+The examples run in the same setting as those of ``acidsql.api``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OptimizeBuilder:
     partition: str | None = None
 
     def where(self, partition: str) -> OptimizeBuilder:
-        """Compact one partition only, given as in SQL's PARTITION clause: ``"p = 1, q = 'a'"``.
+        """Compact only one partition, as in SQL's PARTITION clause: ``"p = 1, q = 'a'"``.
 
         >>> table = acidsql.sql(
         ...     spark,
@@ -50,7 +50,7 @@ class OptimizeBuilder:
         return replace(self, partition=partition)
 
     def executeCompaction(self, compaction_type: str = "major") -> DataFrame:  # noqa: N802
-        """Compact now; return the entries of the queue, one for each partition.
+        """Compact now; return the queue entries, one for each partition.
 
         Args:
             compaction_type: ``major`` or ``minor``.
@@ -64,7 +64,7 @@ class OptimizeBuilder:
         return api.sql(self.spark, text)
 
     def executeZOrderBy(self, *columns: str) -> DataFrame:  # noqa: N802
-        """Cluster the rows by some columns now; return the entries of the queue.
+        """Cluster the rows by some columns now; return the queue entries.
 
         >>> done = AcidTable.forName(spark, "pet").optimize().executeZOrderBy("id", "name")
         >>> [row.state for row in done.collect()]
@@ -79,11 +79,11 @@ class OptimizeBuilder:
 
 @dataclass(frozen=True)
 class IdentityGenerator:
-    """Numbers of the rows in an identity column, with Delta Lake's name.
+    """Generator of the numbers in an identity column; Delta Lake has a class of the same name.
 
     Attributes:
         start: number of the first row.
-        step: from a number to the next; not 0.
+        step: difference between consecutive numbers; not 0.
 
     >>> acidsql.IdentityGenerator(start=10).step
     1
@@ -103,7 +103,7 @@ class TableBuilder(Generic[Made]):
     """
 
     spark: SparkSession
-    found: Callable[[SparkSession, str], Made]
+    for_name: Callable[[SparkSession, str], Made]
     if_not_exists: bool = False
     head: str = "CREATE TABLE"
     name: str | None = None
@@ -134,13 +134,13 @@ class TableBuilder(Generic[Made]):
         """Add a column.
 
         Args:
-            name: of the column.
-            dataType: as SQL, or a type of PySpark.
-            nullable: whether it may be NULL.
-            generatedAlwaysAs: SQL of other columns, from which its values are computed, or an
+            name: name of the column.
+            dataType: type as SQL text, or a PySpark type.
+            nullable: whether the column may be NULL.
+            generatedAlwaysAs: SQL expression over other columns that computes the values, or an
                 ``IdentityGenerator`` that gives each row a number.
-            generatedByDefaultAs: one that gives a number to rows without a value.
-            comment: of the column.
+            generatedByDefaultAs: ``IdentityGenerator`` that gives a number to rows without a value.
+            comment: comment of the column.
 
         >>> AcidTable.create(spark).addColumn("id", "INT", nullable=False).columns
         ('`id` INT NOT NULL',)
@@ -200,7 +200,7 @@ class TableBuilder(Generic[Made]):
         return replace(self, text=comment)
 
     def location(self, location: str) -> TableBuilder[Made]:
-        """Give the table a directory; one that holds an ACID table is adopted.
+        """Give the table a directory; if it contains an ACID table, the table is adopted.
 
         >>> AcidTable.create(spark).location("/lake/toy").path
         '/lake/toy'
@@ -212,7 +212,7 @@ class TableBuilder(Generic[Made]):
 
         Raises:
             TypeError: the table has no name.
-            AcidAnalysisError: as of CREATE TABLE.
+            AcidAnalysisError: see CREATE TABLE.
 
         >>> builder = AcidTable.createIfNotExists(spark).tableName("toy").addColumn("id", "INT")
         >>> [builder.execute(), builder.execute()]
@@ -233,14 +233,14 @@ class TableBuilder(Generic[Made]):
             f"TBLPROPERTIES ({property_list({**self.properties, 'transactional': 'true'})})",
         ]
         api.sql(self.spark, " ".join(clauses))
-        return self.found(self.spark, self.name)
+        return self.for_name(self.spark, self.name)
 
 
 def _declared(numbers: IdentityGenerator, *, always: bool) -> str:
     """Return the declaration of an identity column.
 
     Args:
-        numbers: of its rows.
-        always: whether statements cannot give values of their own.
+        numbers: generator of the numbers.
+        always: whether statements cannot specify values for the column.
     """
     return Identity(start=numbers.start, increment=numbers.step, always=always).text

@@ -1,4 +1,4 @@
-"""``acidsql.as_of``: all tables of several statements as one moment left them."""
+"""``acidsql.as_of``: read all tables as of one moment, in several statements."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def as_of(
     transaction: int | None = None,
     timestamp: datetime | date | str | None = None,
 ) -> Iterator[None]:
-    """Let all statements of a block read all ACID tables as one moment left them.
+    """Let all statements of a block read all ACID tables as of one moment.
 
     This applies to the statements that this thread runs on the session. They may only read. If a
-    statement names a version of a table itself, that version counts for the table.
+    statement names a version of a table, it reads this version.
 
     Args:
         spark: the session.
-        transaction: id of a transaction: the tables are as it left them at its commit.
-        timestamp: time. A text or a local time is one of the session's time zone.
+        transaction: id of a transaction: the tables are read as of its commit.
+        timestamp: time; a text or a local time is in the session's time zone.
 
     Raises:
-        AcidAnalysisError: NOT_ALLOWED_AS_OF, by a statement that writes; INVALID_TIME_TRAVEL_SPEC,
-            not one of ``transaction`` and ``timestamp`` was given. Those of ``acidsql.table``, by a
-            statement that reads.
+        AcidAnalysisError: NOT_ALLOWED_AS_OF, a statement of the block writes;
+            INVALID_TIME_TRAVEL_SPEC, not exactly one of ``transaction`` and ``timestamp`` was
+            given. Statements that read raise the errors of ``acidsql.table``.
 
     >>> first = acidsql.sql(spark, "DESCRIBE HISTORY pet").orderBy("writeId").first()
     >>> with acidsql.as_of(spark, transaction=first.transactionId):

@@ -1,4 +1,4 @@
-"""``acidsql.transaction``: a transaction of several statements as a context manager."""
+"""``acidsql.transaction``: a context manager for a transaction of several statements."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from acidsql.transactions.start import start as begin
 class TransactionHandle:
     """Transaction of several statements; made by ``acidsql.transaction``.
 
-    It belongs to the thread that began it, whose statements are part of it whichever way they are
-    run. Other threads may use its methods: their statements run one after the other.
+    The transaction belongs to the thread that began it. All statements of this thread on the
+    session are part of it. Other threads can use its methods; their statements run one at a time.
 
     >>> with acidsql.transaction(spark) as txn:
     ...     deleted = txn.sql("DELETE FROM pet WHERE id = 1")
@@ -49,7 +49,7 @@ class TransactionHandle:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not ended, and is not known to be aborted."""
+        """Whether the transaction has not ended and is not known to be aborted."""
         return self._transaction.is_open and not self._transaction.has_ended
 
     def sql(
@@ -63,27 +63,27 @@ class TransactionHandle:
         """Run a statement in the transaction; see ``acidsql.sql``.
 
         Raises:
-            TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended; TXN_ABORTED.
+            TransactionStateError: NO_ACTIVE_TRANSACTION, the transaction has ended; TXN_ABORTED.
         """
         with self._acting():
             return api.sql(self._spark, text, args, dialect=dialect, **frames)
 
     def table(self, name: str) -> DataFrame:
-        """Return the rows of a table or view, as the transaction sees it; see ``acidsql.table``.
+        """Return the rows of a table or view that the transaction sees; see ``acidsql.table``.
 
         Raises:
-            TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended; TXN_ABORTED.
+            TransactionStateError: NO_ACTIVE_TRANSACTION, the transaction has ended; TXN_ABORTED.
         """
         with self._acting():
             return api.table(self._spark, name)
 
     def commit(self) -> None:
-        """Commit all that the statements did; if that fails, it is rolled back.
+        """Commit the changes of all statements; if the commit fails, roll them back.
 
         Raises:
-            WriteConflictError: CONCURRENT_WRITE, another transaction changed the same row, or on a
-                Hive Metastore the same partition, and committed first.
-            TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended; TXN_ABORTED.
+            WriteConflictError: CONCURRENT_WRITE, another transaction committed first and changed
+                the same row, or on a Hive Metastore the same partition.
+            TransactionStateError: NO_ACTIVE_TRANSACTION, the transaction has ended; TXN_ABORTED.
             MetastoreError: COMMIT_OUTCOME_UNKNOWN.
         """
         with self._acting():
@@ -99,10 +99,10 @@ class TransactionHandle:
                 transactions.commit_transaction(self._transaction)
 
     def rollback(self) -> None:
-        """Undo all that the statements did, also if the JVM of the session has ended.
+        """Undo the changes of all statements, even if the JVM of the session has ended.
 
         Raises:
-            TransactionStateError: NO_ACTIVE_TRANSACTION, it has ended.
+            TransactionStateError: NO_ACTIVE_TRANSACTION, the transaction has ended.
         """
         with self._acting():
             if AcidSession.end_without_jvm(self._spark):
@@ -131,7 +131,7 @@ class TransactionHandle:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Commit, or roll back after an exception; nothing is done if it has ended already."""
+        """Commit, or roll back after an exception; do nothing if the transaction has ended."""
         if self._transaction.has_ended:
             return
         if kind is None:
@@ -143,18 +143,18 @@ class TransactionHandle:
 def transaction(spark: SparkSession, *, read_only: bool = False) -> TransactionHandle:
     """Begin a transaction of several statements, which commits at the end of a ``with`` block.
 
-    All statements see the tables as of its beginning, and what earlier statements of the
-    transaction did. Other transactions see its changes only after it commits, and then all of them.
-    If the block raises, the transaction is rolled back. If a statement fails, only its own changes
-    are rolled back: a program that catches the error can go on.
+    All statements see the tables as of the beginning of the transaction, and the changes of its
+    earlier statements. Other transactions see its changes only after it commits, and then all of
+    them. If the block raises, the transaction is rolled back. If a statement fails, only the
+    changes of this statement are rolled back, so a program that catches the error can continue.
 
     Args:
-        spark: the session. All statements that the thread runs on it until the transaction ends are
-            part of it, also those of ``acidsql.sql`` and of writers of DataFrames.
-        read_only: whether it only reads, with one snapshot for all of its queries.
+        spark: the session. Until the transaction ends, it includes all statements that the thread
+            runs on the session, also those of ``acidsql.sql`` and of DataFrame writers.
+        read_only: whether the transaction only reads, with one snapshot for all its queries.
 
     Raises:
-        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread has begun one already.
+        TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, the thread already has a transaction.
 
     >>> with acidsql.transaction(spark) as txn:
     ...     inserted = txn.sql("INSERT INTO pet VALUES (3, 'Kim')")

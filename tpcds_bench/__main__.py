@@ -61,7 +61,7 @@ _HERE = Path(__file__).parent
 @click.option("--driver-memory", default="4g", show_default=True, help="Heap of Spark's JVM.")
 @click.pass_context
 def main(context: click.Context, data: Path, output: Path, driver_memory: str) -> None:
-    """Run TPC-DS over ACID tables: right answers and costs."""
+    """Run TPC-DS over ACID tables: check answers and measure costs."""
     context.obj = Settings(data=data, output=output, driver_memory=driver_memory)
 
 
@@ -126,7 +126,7 @@ def joins_command(settings: Settings, scale: float, only: Sequence[int], thresho
 @only_option
 @click.pass_obj
 def plans_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure planning of TPC-DS queries, and short statements, beside flat ORC."""
+    """Measure the planning of TPC-DS queries, and short statements, against flat ORC."""
     suite = partial(plans.run, rounds=rounds, only=only)
     settings.run("plans", scale, suite, plans.sections)
     return True
@@ -138,7 +138,7 @@ def plans_command(settings: Settings, scale: float, rounds: int, only: Sequence[
 @only_option
 @click.pass_obj
 def cost_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure what ACID tables cost beside flat ORC. A missed goal is no error, but profiled."""
+    """Measure the cost of ACID tables against flat ORC. A missed goal is profiled, and no error."""
     suite = partial(cost.run, rounds=rounds, only=only)
     settings.run("cost", scale, suite, cost.sections)
     return True
@@ -149,7 +149,7 @@ def cost_command(settings: Settings, scale: float, rounds: int, only: Sequence[s
 @rounds_option(5)
 @click.pass_obj
 def clustering_command(settings: Settings, scale: float, rounds: int) -> bool:
-    """Measure what conditions read of store_sales before and after OPTIMIZE … ZORDER BY."""
+    """Measure how much of store_sales conditions read, before and after OPTIMIZE … ZORDER BY."""
     suite = partial(clustering.run, rounds=rounds)
     results = settings.run("clustering", scale, suite, clustering.sections)
     return len(results) == len(clustering.COLUMNS)
@@ -161,7 +161,7 @@ def clustering_command(settings: Settings, scale: float, rounds: int) -> bool:
 @only_option
 @click.pass_obj
 def deltas_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure reads of tables with pending deletes and inserts beside flat ORC."""
+    """Measure reads of tables with pending deletes and inserts against flat ORC."""
     suite = partial(deltas.run, rounds=rounds, only=only)
     settings.run("deltas", scale, suite, deltas.sections)
     return True
@@ -173,7 +173,7 @@ def deltas_command(settings: Settings, scale: float, rounds: int, only: Sequence
 @only_option
 @click.pass_obj
 def changes_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure INSERT, UPDATE, DELETE and MERGE, and the bytes that they write."""
+    """Measure INSERT, UPDATE, DELETE and MERGE, and the number of bytes that they write."""
     with settings.start(scale) as stage:
         results = changes.run(stage, rounds=rounds, only=only)
         stored = changes.storage(stage.spark)
@@ -187,7 +187,7 @@ def changes_command(settings: Settings, scale: float, rounds: int, only: Sequenc
 @only_option
 @click.pass_obj
 def codecs_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure zstd beside zlib."""
+    """Measure zstd against zlib."""
     suite = partial(codecs.run, rounds=rounds, only=only)
     settings.run("codecs", scale, suite, codecs.sections)
     return True
@@ -199,7 +199,7 @@ def codecs_command(settings: Settings, scale: float, rounds: int, only: Sequence
 @only_option
 @click.pass_obj
 def durability_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure statements that wait for the disk beside those that do not."""
+    """Measure statements that wait for the disk against statements that do not."""
     suite = partial(durability.run, rounds=rounds, only=only)
     settings.run("durability", scale, suite, durability.sections)
     return True
@@ -211,7 +211,7 @@ def durability_command(settings: Settings, scale: float, rounds: int, only: Sequ
 @only_option
 @click.pass_obj
 def compaction_command(settings: Settings, scale: float, rounds: int, only: Sequence[str]) -> bool:
-    """Measure compactions beside rewriting flat ORC."""
+    """Measure compactions against rewriting flat ORC."""
     suite = partial(upkeep.compaction, rounds=rounds, only=only)
     settings.run("compaction", scale, suite, upkeep.compaction_sections)
     return True
@@ -225,7 +225,7 @@ def compaction_command(settings: Settings, scale: float, rounds: int, only: Sequ
 @rounds_option(3, per="reading")
 @click.pass_obj
 def decay_command(settings: Settings, scale: float, maintenance: int, rounds: int) -> bool:
-    """Measure a query after each of ten rounds of changes, without any compaction."""
+    """Measure a query after each of ten rounds of changes, without compaction."""
     suite = partial(upkeep.decay, maintenance=maintenance, rounds=rounds)
     settings.run("decay", scale, suite, upkeep.decay_sections)
     return True
@@ -236,7 +236,7 @@ def decay_command(settings: Settings, scale: float, maintenance: int, rounds: in
 @click.option("--connect", is_flag=True, help="With Spark Connect in place of Hive's protocol.")
 @click.pass_obj
 def serve_command(settings: Settings, rounds: int, *, connect: bool) -> bool:
-    """Measure statements by ``acidsql serve``, beside Spark's own server."""
+    """Measure statements through ``acidsql serve`` against Spark's server."""
     with (
         settings.work() as work,
         spark_session(work / "here", driver_memory=settings.driver_memory) as spark,
@@ -255,7 +255,7 @@ def serve_command(settings: Settings, rounds: int, *, connect: bool) -> bool:
 def planning_command(
     settings: Settings, number: int, partitions: int, rounds: int, only: Sequence[str]
 ) -> bool:
-    """Measure how planning grows with the number of deltas and of partitions."""
+    """Measure how planning grows with the number of deltas and partitions."""
     suite = partial(planning.run, deltas=number, partitions=partitions, rounds=rounds, only=only)
     settings.run("planning", 0.01, suite, planning.sections)
     return True
@@ -267,7 +267,7 @@ def planning_command(
 @only_option
 @click.pass_obj
 def partitions_command(settings: Settings, number: int, rounds: int, only: Sequence[str]) -> bool:
-    """Measure changes of a row in each of many partitions beside writing flat ORC."""
+    """Measure changes of a row in each of many partitions against writing flat ORC."""
     suite = partial(partitions.run, partitions=number, rounds=rounds, only=only)
     settings.run("partitions", 0.01, suite, partitions.sections)
     return True
@@ -278,7 +278,7 @@ def partitions_command(settings: Settings, number: int, rounds: int, only: Seque
 @click.option("--deletes", default=30_000_000, show_default=True, help="Rows that are deleted.")
 @click.pass_obj
 def memory_command(settings: Settings, rows: int, deletes: int) -> bool:
-    """Measure the memory that a large table with many delete events takes."""
+    """Measure the memory for a large table with many delete events."""
     suite = partial(memory.run, rows=rows, deletes=deletes)
     settings.run("memory", 0.01, suite, memory.sections)
     return True
@@ -289,7 +289,7 @@ def memory_command(settings: Settings, rows: int, deletes: int) -> bool:
 @rounds_option(5, per="codec")
 @click.pass_obj
 def delete_files_command(settings: Settings, rows: int, rounds: int) -> bool:
-    """Measure the writing of a delete file beside the same by pyorc, without Spark."""
+    """Measure writing a delete file against pyorc, without Spark."""
     results = delete_files.run(rows=rows, rounds=rounds)
     settings.report("delete_files", delete_files.sections(rows, results), results)
     return True
@@ -302,7 +302,7 @@ def delete_files_command(settings: Settings, rows: int, rounds: int) -> bool:
 )
 @click.pass_obj
 def requests_command(settings: Settings, location: str, given: Sequence[str]) -> bool:
-    """Count the requests that statements send to an object store, beside flat ORC there."""
+    """Count the requests of statements to an object store, against flat ORC on the same store."""
     of_spark = dict(setting.split("=", 1) for setting in given)
     with settings.session(of_spark) as (spark, _):
         try:
@@ -318,7 +318,7 @@ def requests_command(settings: Settings, location: str, given: Sequence[str]) ->
 @rounds_option(5, per="reading")
 @click.pass_obj
 def arrow_command(settings: Settings, scale: float, rounds: int) -> bool:
-    """Measure reading by Arrow without Spark, beside Arrow on flat ORC."""
+    """Measure reading by Arrow without Spark, against Arrow on flat ORC."""
     data = settings.dataset(scale)
     with settings.session() as (spark, work):
         results = arrow.run(spark, work, data.parquet("store_sales"), rounds=rounds)
@@ -331,7 +331,7 @@ def arrow_command(settings: Settings, scale: float, rounds: int) -> bool:
 @rounds_option(5, per="action")
 @click.pass_obj
 def source_command(settings: Settings, scale: float, rounds: int) -> bool:
-    """Measure format("acidsql") beside acidsql.table and INSERT INTO."""
+    """Measure format("acidsql") against acidsql.table and INSERT INTO."""
     data = settings.dataset(scale)
     with settings.session() as (spark, _):
         results = source.run(spark, data.parquet("store_sales"), rounds=rounds)
@@ -344,7 +344,7 @@ def source_command(settings: Settings, scale: float, rounds: int) -> bool:
 @rounds_option(3, per="statement")
 @click.pass_obj
 def columns_command(settings: Settings, number: int, rounds: int) -> bool:
-    """Measure statements on a row of a table with very many columns, beside flat ORC."""
+    """Measure statements on a row of a table with very many columns, against flat ORC."""
     with settings.session() as (spark, _):
         results = columns.run(spark, columns=number, rounds=rounds, progress=lambda: None)
     settings.report("columns", columns.sections(number, results), results)

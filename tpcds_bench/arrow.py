@@ -1,8 +1,7 @@
-"""Suite ``arrow``: tables read by Arrow without Spark, beside Arrow reading the same rows from flat
-ORC.
+"""Suite ``arrow``: Arrow reads ACID tables without Spark, and the same rows from flat ORC.
 
-A session makes the table: rows of ``store_sales``, one in a hundred of them updated. What is
-measured needs no Spark.
+A Spark session creates the table: rows of ``store_sales``, one in a hundred updated. The measured
+reads need no Spark.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import acidsql
 from tpcds_bench.cases import AnswerError
 from tpcds_bench.report import Section
 
-_METASTORE = "acidsql_metastore.sqlite"  # beside the warehouse
+_METASTORE = "acidsql_metastore.sqlite"  # next to the warehouse
 _TABLE = "arrow_sales"
 _ROWS = 1_000_000
 _FEW = ["id", "ss_item_sk", "ss_net_paid"]
@@ -33,12 +32,12 @@ _FEW = ["id", "ss_item_sk", "ss_net_paid"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Times of one reading, in seconds of wall-clock time.
+    """Times of one read, in seconds of wall-clock time.
 
     Args:
-        name: of what is read.
-        acid: of each round, from the ACID table.
-        flat: of each round, from flat ORC.
+        name: name of the read.
+        acid: seconds of each round, from the ACID table.
+        flat: seconds of each round, from flat ORC.
     """
 
     name: str
@@ -47,21 +46,21 @@ class Result:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Medians of both."""
+        """Medians of both times."""
         return statistics.median(self.acid), statistics.median(self.flat)
 
 
 def run(spark: SparkSession, work: Path, sales: Path, *, rounds: int) -> tuple[Result, ...]:
-    """Read a table of a million rows whole, some columns of it, and one row.
+    """Read a whole table of a million rows, some of its columns, and one row.
 
     Args:
         spark: session with its warehouse in ``work``.
         work: directory of the warehouse.
         sales: Parquet files of ``store_sales``.
-        rounds: rounds after one that warms up.
+        rounds: rounds after one warm-up round.
 
     Raises:
-        AnswerError: the ACID table and the flat file have other rows.
+        AnswerError: the rows of the ACID table and of the flat file differ.
     """
     flat = work / "flat.orc"
     wanted = pc.field("id") == _make(spark, sales, flat) // 2
@@ -72,7 +71,7 @@ def run(spark: SparkSession, work: Path, sales: Path, *, rounds: int) -> tuple[R
         ("one row, all columns", None, wanted),
         ("one row, three columns", _FEW, wanted),
     )
-    found = [
+    reads = [
         _measured(
             name,
             partial(acidsql.read_arrow, _TABLE, columns=names, filter=rows, metastore=metastore),
@@ -91,7 +90,7 @@ def run(spark: SparkSession, work: Path, sales: Path, *, rounds: int) -> tuple[R
         ),
         rounds,
     )
-    return (*found, begun)
+    return (*reads, begun)
 
 
 def sections(results: Sequence[Result]) -> tuple[Section, ...]:
@@ -114,7 +113,7 @@ def sections(results: Sequence[Result]) -> tuple[Section, ...]:
 
 
 def _make(spark: SparkSession, sales: Path, flat: Path) -> int:
-    """Make the ACID table and the flat file of its rows; return how many there are."""
+    """Create the ACID table and a flat file with its rows; return the number of rows."""
     spark.read.parquet(str(sales)).limit(_ROWS).createOrReplaceTempView("sales_rows")
     number = "row_number() OVER (ORDER BY ss_ticket_number, ss_item_sk)"
     acidsql.sql(
@@ -128,9 +127,9 @@ def _make(spark: SparkSession, sales: Path, flat: Path) -> int:
     summed = "SELECT count(*), sum(ss_quantity), sum(ss_net_paid)"
     (total,) = acidsql.sql(spark, f"{summed} FROM {_TABLE}").collect()
     sums = (pc.sum(whole[name]).as_py() for name in ("ss_quantity", "ss_net_paid"))
-    own = (whole.num_rows, *sums)
-    if tuple(total) != own:
-        raise AnswerError(f"Spark's count and sums are {tuple(total)}, Arrow's {own}")
+    expected = (whole.num_rows, *sums)
+    if tuple(total) != expected:
+        raise AnswerError(f"Spark's count and sums are {tuple(total)}, Arrow's {expected}")
     return int(whole.num_rows)
 
 
@@ -142,13 +141,13 @@ def _read_flat(flat: Path, columns: list[str] | None, rows: pc.Expression | None
 def _measured(
     name: str, acid: Callable[[], object], flat: Callable[[], object], rounds: int
 ) -> Result:
-    """Run both in turn, once to warm up and then ``rounds`` times."""
+    """Run both actions in turns: one warm-up round, then ``rounds`` rounds."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(1 + rounds):
-        for action, own in zip((acid, flat), times, strict=True):
+        for action, seconds in zip((acid, flat), times, strict=True):
             begun = time.perf_counter()
             action()
-            own.append(time.perf_counter() - begun)
+            seconds.append(time.perf_counter() - begun)
     return Result(name=name, acid=tuple(times[0][1:]), flat=tuple(times[1][1:]))
 
 

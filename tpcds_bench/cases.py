@@ -1,4 +1,4 @@
-"""Cases: one task done in two ways, measured in turns and reported as a ratio."""
+"""Cases: one task, done in two ways that are measured in turns and reported as a ratio."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Case:
 
     Args:
         name: the task.
-        goal: highest ratio that is good enough.
-        subject: the way over ACID tables.
-        yardstick: the way with which it is compared.
+        goal: highest acceptable ratio.
+        subject: contender on ACID tables.
+        yardstick: contender that the subject is compared with.
         against: description of the yardstick.
     """
 
@@ -48,10 +48,10 @@ class CaseResult:
 
     Args:
         name: the task.
-        goal: highest ratio that is good enough.
+        goal: highest acceptable ratio.
         against: description of the yardstick.
         duel: all samples.
-        profile: one more run of the subject, profiled, if the goal was missed; else None.
+        profile: profile of one more run of the subject if the goal was missed, otherwise None.
     """
 
     name: str
@@ -67,7 +67,7 @@ class CaseResult:
 
 
 class AnswerError(RuntimeError):
-    """Two ways of doing the same thing gave different answers."""
+    """Error of two ways of doing the same task that gave different answers."""
 
 
 def measure(
@@ -78,7 +78,7 @@ def measure(
     Args:
         spark: session.
         cases: the cases.
-        rounds: rounds of each case after those that warm up.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
     """
     chosen = [c for c in cases if not only or any(part in c.name for part in only)]
@@ -140,16 +140,16 @@ def _row(result: CaseResult) -> tuple[str | float, ...]:
     )
 
 
-def _profile_section(name: str, found: Profile) -> Section:
+def _profile_section(name: str, cost: Profile) -> Section:
     return Section(
         title=f"Profile: {name}",
         text=(
-            f"{found.wall:.2f} s, {found.job_seconds:.2f} s of it in {found.jobs} Spark jobs"
-            f" with {found.tasks} tasks. acidsql's functions and its calls into the JVM"
+            f"{cost.wall:.2f} s, {cost.job_seconds:.2f} s of it in {cost.jobs} Spark jobs"
+            f" with {cost.tasks} tasks. acidsql's functions and its calls into the JVM"
             " (send_command), longest first, with what they call:"
         ),
         headers=("function", "seconds"),
-        rows=found.functions,
+        rows=cost.functions,
     )
 
 
@@ -168,10 +168,10 @@ def querying(query: Callable[[str], DataFrame], text: str) -> Contender:
 
 
 def same_query(spark: SparkSession, name: str, goal: float, acid: str, flat: str) -> Case:
-    """Return the case of a query over an ACID table, against the same over flat ORC.
+    """Return the case of a query over an ACID table, against the same query over flat ORC.
 
     Raises:
-        AnswerError: the two give different rows.
+        AnswerError: the queries return different rows.
     """
     if product.query(spark, acid).collect() != spark.sql(flat).collect():
         raise AnswerError(f"{name} differs between ACID table and flat ORC: {acid}")
@@ -185,7 +185,7 @@ def same_query(spark: SparkSession, name: str, goal: float, acid: str, flat: str
 
 
 def writing(work: Path, frame: Callable[[int], DataFrame]) -> Contender:
-    """Write a frame as flat ORC into a fresh directory."""
+    """Write a frame as flat ORC to a new directory."""
     target = work / "flat"
 
     def prepare(_: int) -> None:

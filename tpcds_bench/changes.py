@@ -1,7 +1,7 @@
 """Suite ``changes``: INSERT, UPDATE, DELETE and MERGE.
 
-They are compared with the SELECT that finds the rows, or with rewriting the flat table, which is
-what PySpark offers without a table format.
+They are compared with the SELECT that finds the rows, or with rewriting the flat table. Without a
+table format, PySpark can change rows only by rewriting.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SOURCE = "source_store_sales"
 _APPENDED = 10_000
 _REWRITING = "rewriting the flat table with PySpark"
 _FINDING = "the SELECT that finds them"
-# No writer that finds rows by reading ORC with Spark takes less, whatever its format.
+# Lower bound for every writer that finds rows by reading ORC with Spark, in any format.
 _FLOOR = "reading the rows from flat ORC and writing the new ones"
 
 
@@ -42,8 +42,8 @@ def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseRes
     """Load the tables and measure the cases.
 
     Args:
-        stage: what the suite runs in.
-        rounds: rounds of each case after those that warm up.
+        stage: environment of the suite.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
     """
     spark, data, work = stage.spark, stage.data, stage.work
@@ -55,15 +55,15 @@ def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseRes
         product.create_table(spark, table, columns, partitioned_by=partition)
         product.execute(spark, f"INSERT OVERWRITE {table} SELECT {names(columns)} FROM {_SOURCE}")
     tickets = spark.sql(f"SELECT max(ss_ticket_number) FROM {_SOURCE}").collect()[0][0]
-    found = (
-        *_found_rows(spark, tickets),
+    every_case = (
+        *_few_rows(spark, tickets),
         *_percents(spark, work),
         *_ranges(spark, work, tickets),
         *_merges(spark, work, selected),
         _append(spark, work, selected),
         _partitioned(spark, work),
     )
-    return cases.measure(spark, found, rounds=rounds, only=only)
+    return cases.measure(spark, every_case, rounds=rounds, only=only)
 
 
 def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
@@ -73,7 +73,7 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 
 
 def storage(spark: SparkSession) -> tuple[Section, ...]:
-    """Run one more statement of each kind, and return the report on the bytes that it wrote."""
+    """Run one more statement of each kind, and return the report on the bytes that they wrote."""
     quantity = "ss_quantity = ss_quantity + 1"
     statements = {
         "UPDATE 1 %": f"UPDATE store_sales SET {quantity} WHERE ss_ticket_number % 100 = 99",
@@ -105,7 +105,7 @@ def _location(spark: SparkSession) -> str:
 
 
 def _one(number: int) -> str:
-    """Return a condition that few rows meet: one ticket has about a dozen."""
+    """Return a condition on one ticket, which has about a dozen rows."""
     return f"ss_ticket_number = {1000 + number}"
 
 
@@ -124,8 +124,8 @@ def _selecting(spark: SparkSession, where: Callable[[int], str]) -> Contender:
     return Contender(run=run)
 
 
-def _found_rows(spark: SparkSession, tickets: int) -> tuple[Case, ...]:
-    """Return the cases of few rows, for which finding them is most of the work."""
+def _few_rows(spark: SparkSession, tickets: int) -> tuple[Case, ...]:
+    """Return the cases that change few rows, where finding the rows is most of the work."""
 
     def scattered(number: int) -> str:
         # 0.01 % of the tickets, spread over the whole table.
@@ -158,7 +158,7 @@ def _changing(statement: str, where: Callable[[int], str], number: int) -> str:
 
 
 def _percents(spark: SparkSession, work: Path) -> tuple[Case, ...]:
-    """Return the cases of scattered rows, another part of the table in each round."""
+    """Return the cases that change scattered rows: in each round another part of the table."""
 
     def remaining(number: int) -> DataFrame:
         return _flat(spark).where(f"ss_ticket_number % 100 <> {50 + number}")
@@ -195,8 +195,8 @@ def _update(spark: SparkSession, work: Path, *, percent: int, goal: float) -> Ca
     divisor = 100 // percent
 
     def updated(number: int) -> DataFrame:
-        is_meant = F.col("ss_ticket_number") % divisor == number % divisor
-        new = F.when(is_meant, F.col("ss_quantity") + 1).otherwise(F.col("ss_quantity"))
+        is_updated = F.col("ss_ticket_number") % divisor == number % divisor
+        new = F.when(is_updated, F.col("ss_quantity") + 1).otherwise(F.col("ss_quantity"))
         return _flat(spark).withColumn("ss_quantity", new)
 
     return Case(
@@ -210,8 +210,8 @@ def _update(spark: SparkSession, work: Path, *, percent: int, goal: float) -> Ca
 
 def _update_at_its_floor(spark: SparkSession, work: Path) -> Case:
     def updated(number: int) -> DataFrame:
-        found = _flat(spark).where(f"ss_ticket_number % 100 = {70 + number}")
-        return found.withColumn("ss_quantity", F.col("ss_quantity") + 1)
+        chosen = _flat(spark).where(f"ss_ticket_number % 100 = {70 + number}")
+        return chosen.withColumn("ss_quantity", F.col("ss_quantity") + 1)
 
     return Case(
         name="floor of UPDATE of 1 % scattered",
@@ -223,7 +223,7 @@ def _update_at_its_floor(spark: SparkSession, work: Path) -> Case:
 
 
 def _ranges(spark: SparkSession, work: Path, tickets: int) -> tuple[Case, ...]:
-    """Return the cases of rows that lie side by side."""
+    """Return the cases that change a contiguous range of rows."""
     size = tickets // 40  # 2.5 %
 
     def bounds(number: int) -> str:
@@ -246,7 +246,7 @@ def _ranges(spark: SparkSession, work: Path, tickets: int) -> tuple[Case, ...]:
 
 
 def _merges(spark: SparkSession, work: Path, selected: str) -> tuple[Case, ...]:
-    """Return the cases of a MERGE of 1.7 % of the rows: updated, deleted and inserted."""
+    """Return the cases of a MERGE that updates, deletes and inserts 1.7 % of the rows."""
     key = "t.ss_ticket_number = s.ss_ticket_number AND t.ss_item_sk = s.ss_item_sk"
     values = {
         name: "IF(s.ss_item_sk IS NULL, t.ss_quantity, s.ss_quantity + 1)"
@@ -257,7 +257,7 @@ def _merges(spark: SparkSession, work: Path, selected: str) -> tuple[Case, ...]:
     kept = ", ".join(f"{value} AS {name}" for name, value in values.items())
 
     def source(number: int) -> str:
-        """Return a query of one of 60 tickets, with a new ticket number in every third row."""
+        """Return a query of one in 60 tickets, with a new ticket number in every third row."""
         moved = (
             f"IF(ss_item_sk % 3 = 0, ss_ticket_number + {10**9 * (number + 1)}, ss_ticket_number)"
         )
@@ -273,7 +273,7 @@ def _merges(spark: SparkSession, work: Path, selected: str) -> tuple[Case, ...]:
         )
 
     def merged(number: int, join: str) -> DataFrame:
-        """Return the rows after it: all of them (FULL), or those that it writes (RIGHT)."""
+        """Return the rows after the MERGE: all rows (FULL), or only the written rows (RIGHT)."""
         return spark.sql(
             f"SELECT {kept} FROM {_FLAT}.store_sales t"
             f" {join} OUTER JOIN ({source(number)}) s ON {key}"
@@ -323,10 +323,10 @@ def _partitioned(spark: SparkSession, work: Path) -> Case:
         )
 
     def updated(number: int) -> DataFrame:
-        is_meant = (F.col("ss_store_sk") == 1 + number % 6) & (
+        is_updated = (F.col("ss_store_sk") == 1 + number % 6) & (
             F.col("ss_ticket_number") % 100 == number
         )
-        new = F.when(is_meant, F.col("ss_quantity") + 1).otherwise(F.col("ss_quantity"))
+        new = F.when(is_updated, F.col("ss_quantity") + 1).otherwise(F.col("ss_quantity"))
         rows = _flat(spark).where(f"ss_store_sk = {1 + number % 6}")
         return rows.withColumn("ss_quantity", new)
 

@@ -1,4 +1,4 @@
-"""Check of ACID tables against DuckDB's copies: loading both from the same files, and comparing."""
+"""Check of ACID tables against DuckDB: load both from the same files, and compare them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tpcds_bench.data import Column
 
 AFFECTED = "(affected rows)"
-"""Stands in the place of a column where a statement's count differs."""
+"""Used in place of a column name if a statement's count differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Comparison:
     Args:
         table: table name.
         rows: rows of the ACID table.
-        mismatches: what differs from DuckDB's table; empty when they are equal.
+        mismatches: differences from DuckDB's table; empty if there are none.
     """
 
     table: str
@@ -58,7 +58,7 @@ class Comparison:
 
 
 def load(spark: SparkSession, table: str, columns: Sequence[Column], *, source: str) -> int | None:
-    """Fill an ACID table from a source view and return the number of affected rows."""
+    """Load an ACID table from a source view, and return the number of affected rows."""
     return product.execute(
         spark, f"INSERT INTO {table} SELECT {names(columns)} FROM source_{source}"
     )
@@ -82,7 +82,7 @@ def compare_table(
 
 
 def affected_mismatch(table: str, expected: int, actual: int | None) -> tuple[Mismatch, ...]:
-    """Return a mismatch when a statement's number of affected rows is not DuckDB's."""
+    """Return a mismatch if a statement's number of affected rows differs from DuckDB's."""
     if expected == actual:
         return ()
     difference = Difference(

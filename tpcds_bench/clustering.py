@@ -1,5 +1,6 @@
-"""Suite ``clustering``: what conditions on two columns of store_sales read, before and after
-``OPTIMIZE … ZORDER BY``.
+"""Suite ``clustering``: how much of store_sales conditions on two columns read.
+
+It measures before and after ``OPTIMIZE … ZORDER BY``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 COLUMNS = ("ss_item_sk", "ss_customer_sk")
 """Columns that the table is clustered by."""
 GOAL = 0.1
-"""Largest share of the row groups that a condition on one of them may read."""
+"""Largest share of the row groups that a condition on one of these columns may read."""
 _TABLE, _SOURCE = "clustered_sales", "source_store_sales"
 
 
@@ -36,13 +37,13 @@ class Result:
     """Cost of a condition on one column.
 
     Args:
-        column: its name.
+        column: name of the column.
         rows: number of rows that match.
-        share_before: share of the row groups that a condition on one value reads, as loaded.
-        share_after: the same after the rows were clustered.
-        cpu_before: processor seconds of ``count(*)`` with the condition, as loaded.
+        share_before: share of the row groups that a condition on one value reads after loading.
+        share_after: the same share after the rows were clustered.
+        cpu_before: processor seconds of ``count(*)`` with the condition after loading.
         cpu_after: the same after the rows were clustered.
-        optimize: cost of the statement that clusters them.
+        optimize: cost of the statement that clusters the rows.
     """
 
     column: str
@@ -55,18 +56,18 @@ class Result:
 
 
 class ClusteringError(RuntimeError):
-    """Error of a clustering that changed the rows, or was not done."""
+    """Error of a clustering that changed rows or did not happen."""
 
 
 def run(stage: Stage, *, rounds: int) -> tuple[Result, ...]:
-    """Load the table, and measure a condition on each column before and after it is clustered.
+    """Load the table, and measure a condition on each column before and after clustering.
 
     Args:
-        stage: what the suite runs in.
-        rounds: rounds of each query after those that warm up.
+        stage: environment of the suite.
+        rounds: rounds of each query after the warm-up rounds.
 
     Raises:
-        ClusteringError: the table was not clustered, or its rows are others.
+        ClusteringError: the table was not clustered, or its rows changed.
     """
     spark, data = stage.spark, stage.data
     source_views(spark, data, ["store_sales"])
@@ -125,17 +126,17 @@ def sections(data: Dataset, results: Sequence[Result]) -> tuple[Section, ...]:
 
 
 def _state(spark: SparkSession, rounds: int) -> list[tuple[int, float, float]]:
-    """Return rows, share of row groups and processor seconds of a condition on each column."""
+    """Return row count, share of row groups and processor seconds of a condition per column."""
     shares = product.point_read_shares(spark, _TABLE)
-    found = []
+    states = []
     for column in tqdm(COLUMNS, desc="conditions"):
         middle = spark.sql(f"SELECT percentile_approx({column}, 0.4) FROM {_SOURCE}")
         text = f"SELECT count(*) FROM {_TABLE} WHERE {column} = {middle.collect()[0][0]}"
         done = [measured(partial(_count, spark, text)) for _ in range(WARM_UP + rounds)]
         (rows,) = {count for count, _ in done}
         cpu = statistics.median(sample.cpu for _, sample in done[WARM_UP:])
-        found.append((rows, shares[column], cpu))
-    return found
+        states.append((rows, shares[column], cpu))
+    return states
 
 
 def _count(spark: SparkSession, text: str) -> int:

@@ -32,8 +32,8 @@ def run(
     """Load the tables and measure the cases.
 
     Args:
-        stage: what the suite runs in.
-        rounds: rounds of each case after those that warm up.
+        stage: environment of the suite.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
 
     Returns:
@@ -63,7 +63,7 @@ def sections(
 
 
 def _cases(spark: SparkSession, columns: Sequence[Column]) -> list[Case]:
-    """Return the cases: what is read and written with each codec, and flat ORC for comparison."""
+    """Return the cases: reads and writes with each codec, and a read of flat ORC."""
     selected = names(columns)
 
     def flat(codec: str) -> Contender:
@@ -93,7 +93,7 @@ def _cases(spark: SparkSession, columns: Sequence[Column]) -> list[Case]:
 
         return of_codec
 
-    ways = {
+    makers = {
         "INSERT": insert,
         "max of all columns": read,
         "UPDATE 1 %": change(
@@ -103,6 +103,8 @@ def _cases(spark: SparkSession, columns: Sequence[Column]) -> list[Case]:
         "flat ORC: max of all columns": flat,
     }
     return [
-        Case(name=name, goal=1.0, subject=way(SUBJECT), yardstick=way(YARDSTICK), against=YARDSTICK)
-        for name, way in ways.items()
+        Case(
+            name=name, goal=1.0, subject=make(SUBJECT), yardstick=make(YARDSTICK), against=YARDSTICK
+        )
+        for name, make in makers.items()
     ]

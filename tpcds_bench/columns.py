@@ -1,7 +1,7 @@
-"""Suite ``columns``: statements on a row of a table with very many columns, beside flat ORC.
+"""Suite ``columns``: statements on a row of a table with very many columns, against flat ORC.
 
-Spark has no UPDATE, DELETE and MERGE of flat ORC. They are compared with statements that write
-all rows, with the same change, into another table.
+Spark cannot run UPDATE, DELETE and MERGE on flat ORC. They are compared with statements that write
+all rows, with the same change, to another table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tpcds_bench.report import Section
 
 _TYPES = ("INT", "STRING", "DOUBLE", "BIGINT")
 _FLAT, _COPY, _ACID = "default.wide_flat", "default.wide_copy", "wide_acid"
-# Column that is changed.
+# Index of the column that is changed.
 _CHANGED = 4
 
 
@@ -27,8 +27,8 @@ class Result:
     """Cost of one statement.
 
     Args:
-        name: of the statement.
-        costs: of acidsql, and of Spark on flat ORC.
+        name: name of the statement.
+        costs: costs of acidsql, and of Spark on flat ORC.
     """
 
     name: str
@@ -37,10 +37,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Statement in two forms. Each takes the number of a round.
+    """Statement in two forms, each with a place for the number of a round.
 
     Args:
-        name: in the report.
+        name: name in the report.
         acid: text for the ACID table.
         flat: text for flat ORC.
     """
@@ -58,12 +58,12 @@ def run(
     Args:
         spark: session.
         columns: number of columns.
-        rounds: rounds after one that warms up.
+        rounds: rounds after one warm-up round.
         progress: called after each round.
     """
     product.create_database(spark, "wide")
     spark.sql(f"CREATE TABLE {_COPY} ({_definition(columns)}) USING ORC")
-    found = []
+    results = []
     for statement in _statements(columns):
         costs = duel(
             Contender(run=partial(_run_acid, spark, statement)),
@@ -72,8 +72,8 @@ def run(
             progress=progress,
             warm_up=1,
         )
-        found.append(Result(name=statement.name, costs=costs))
-    return tuple(found)
+        results.append(Result(name=statement.name, costs=costs))
+    return tuple(results)
 
 
 def _run_acid(spark: SparkSession, statement: Statement, number: int) -> None:

@@ -27,7 +27,7 @@ class Settings:
     """Options that all suites have.
 
     Args:
-        data: directory that keeps generated data between runs.
+        data: directory that stores generated data between runs.
         output: directory for the reports.
         driver_memory: heap of Spark's JVM, in Spark's notation.
     """
@@ -46,14 +46,14 @@ class Settings:
 
     @contextmanager
     def work(self) -> Iterator[Path]:
-        """Make an empty directory, and remove it at the end."""
+        """Create an empty directory, and remove it at the end."""
         self.data.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as directory:
             yield Path(directory).resolve()
 
     @contextmanager
     def start(self, scale: float) -> Iterator[Stage]:
-        """Make all that a suite runs in, and remove it at the end."""
+        """Create the environment of a suite, and remove it at the end."""
         data = self.dataset(scale)
         with self.session() as (spark, work):
             yield Stage(spark=spark, data=data, work=work)
@@ -65,7 +65,7 @@ class Settings:
         """Start Spark in an empty directory, with its warehouse there, and remove it at the end.
 
         Args:
-            settings: of Spark, beside those of all suites.
+            settings: Spark settings in addition to those of all suites.
         """
         with self.work() as work:
             try:
@@ -83,7 +83,7 @@ class Settings:
         suite: Callable[[Stage], Results],
         sections: Callable[[Dataset, Results], Sequence[Section]],
     ) -> Results:
-        """Run a suite, report on it and return its results."""
+        """Run a suite, report on it, and return its results."""
         with self.start(scale) as stage:
             results = suite(stage)
         self.report(name, sections(stage.data, results), results)

@@ -1,8 +1,9 @@
-"""Answers of two engines to one query, compared by content.
+"""Comparison of two engines' answers to one query, by content.
 
-Row order is ignored: the queries' ORDER BY leaves ties open. Integers and decimals compare as
-numbers. A floating-point number equals another within 1e-9 of its size, and equals a decimal that
-it rounds to: DuckDB's ``avg`` and ``/`` give DOUBLE where Spark's give DECIMAL of limited scale.
+Row order is ignored, because the queries' ORDER BY does not order ties. Integers and decimals
+compare as numbers. A floating-point number equals another within 1e-9 of its size. It also equals a
+decimal that it rounds to: DuckDB's ``avg`` and ``/`` return DOUBLE, whereas Spark's return DECIMAL
+of limited scale.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Rows that a query gave, in any order.
+    """Rows that a query returned, in any order.
 
     Args:
         columns: column names.
@@ -32,9 +33,9 @@ class Answer:
 
 
 def mismatch(expected: Answer, actual: Answer) -> str | None:
-    """Return the first difference between two answers in words, or None when they are equal.
+    """Describe the first difference between two answers; return None if they are equal.
 
-    Column names are not compared: engines name unnamed expressions differently.
+    Column names are not compared, because engines name unnamed expressions differently.
     """
     if len(expected.columns) != len(actual.columns):
         return f"{len(expected.columns)} columns expected, {len(actual.columns)} found"
@@ -50,7 +51,7 @@ def mismatch(expected: Answer, actual: Answer) -> str | None:
 
 
 def equal(a: object, b: object) -> bool:
-    """Return whether two values are the same, by the rules of this module's docstring."""
+    """Return whether two values are equal by the rules in this module's docstring."""
     if isinstance(a, (int, float, Decimal)) and isinstance(b, (int, float, Decimal)):
         if not isinstance(a, float) and not isinstance(b, float):
             return a == b
@@ -60,7 +61,7 @@ def equal(a: object, b: object) -> bool:
 
 
 def _half_unit(value: float | Decimal) -> float:
-    """Return half a unit in the last place of a decimal, and 0 for other numbers.
+    """Return half a unit in the last place of a decimal; 0 for other numbers.
 
     The factor 1 + 1e-6 absorbs the conversion to float.
     """

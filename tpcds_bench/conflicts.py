@@ -1,5 +1,6 @@
-"""Suite ``conflicts``: small UPDATEs of different rows by several writers, of one table or each of
-its own.
+"""Suite ``conflicts``: small UPDATEs of different rows by several writers.
+
+The writers share one table, or each writer has a separate table.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ class Size:
     """Size of a run.
 
     Args:
-        updates: of all writers together, each of another row.
-        writers: threads with sessions of their own.
-        rows: of each table.
-        rounds: rounds of both ways.
+        updates: number of updates of all writers together, each of another row.
+        writers: number of threads, each with a separate session.
+        rows: rows of each table.
+        rounds: rounds of both layouts.
     """
 
     updates: int
@@ -46,13 +47,13 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """Work of all writers, one way.
+    """Work of all writers with one layout of tables.
 
     Args:
-        rate: updates a second.
-        conflicts: updates that lost a conflict.
-        errors: of the other updates that failed.
-        wrong: number of rows that are not as they should be.
+        rate: updates per second.
+        conflicts: number of updates that lost a conflict.
+        errors: errors of the other failed updates.
+        wrong: number of rows with a wrong value.
         directories: mean number of directories that an update read.
     """
 
@@ -65,11 +66,11 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictResult:
-    """Rounds of both ways, in their order.
+    """Rounds of both layouts, in their order.
 
     Args:
         together: all writers update one table.
-        apart: each updates a table of its own.
+        apart: each writer updates a separate table.
     """
 
     together: tuple[Round, ...]
@@ -77,12 +78,12 @@ class ConflictResult:
 
     @property
     def ratio(self) -> float:
-        """Median of the rates on one table, divided by that of tables of their own."""
+        """Median rate on one table, divided by the median rate on separate tables."""
         return median(r.rate for r in self.together) / median(r.rate for r in self.apart)
 
     @property
     def is_right(self) -> bool:
-        """Whether no update was lost, failed or was turned away."""
+        """Whether no update was lost, failed or lost a conflict."""
         rounds = (*self.together, *self.apart)
         return not any(r.conflicts or r.errors or r.wrong for r in rounds)
 
@@ -90,11 +91,12 @@ class ConflictResult:
 def run(work: Path, size: Size, *, driver_memory: str) -> ConflictResult:
     """Run all rounds in one Spark application, without retries.
 
-    The tables are compacted in the background, as they are by default: otherwise the one table,
-    with as many more deltas as there are writers, would measure what reading deltas costs.
+    The tables are compacted in the background, as by default. Otherwise the shared table would have
+    many more deltas than the separate tables, and the suite would measure the cost of reading
+    deltas.
     """
     settings = {"spark.acidsql.retries": "0", "spark.acidsql.compaction.auto": "on"}
-    found: dict[bool, list[Round]] = {True: [], False: []}
+    measured: dict[bool, list[Round]] = {True: [], False: []}
     with spark_session(work, driver_memory=driver_memory, settings=settings) as spark:
         warm = Size(updates=4 * size.writers, writers=size.writers, rows=100, rounds=1)
         for together in (True, False):
@@ -102,8 +104,8 @@ def run(work: Path, size: Size, *, driver_memory: str) -> ConflictResult:
         for number in range(size.rounds):
             for together in (False, True) if number % 2 else (True, False):
                 name = f"{'one' if together else 'own'}_{number}"
-                found[together].append(_round(spark, name, size, together=together))
-    return ConflictResult(together=tuple(found[True]), apart=tuple(found[False]))
+                measured[together].append(_round(spark, name, size, together=together))
+    return ConflictResult(together=tuple(measured[True]), apart=tuple(measured[False]))
 
 
 def _round(spark: SparkSession, name: str, size: Size, *, together: bool) -> Round:
@@ -117,7 +119,7 @@ def _round(spark: SparkSession, name: str, size: Size, *, together: bool) -> Rou
         product.execute(
             spark, f"INSERT INTO {table} SELECT CAST(id AS INT), 0 FROM range({size.rows})"
         )
-    # Rows far from each other and in no order, as those of customers are.
+    # Rows far from each other and in random order, as in updates for customers.
     ids = random.Random(name).sample(range(size.rows), size.updates)
     shares = [ids[i :: size.writers] for i in range(size.writers)]
     sessions = [spark.newSession() for _ in shares]
@@ -126,8 +128,8 @@ def _round(spark: SparkSession, name: str, size: Size, *, together: bool) -> Rou
         targets = [tables[i % len(tables)] for i in range(len(shares))]
         done_by = list(pool.map(_update, sessions, targets, shares))
     seconds = time.monotonic() - started
-    errors = [error for own, _ in done_by for error in own]
-    read = [number for _, own in done_by for number in own]
+    errors = [error for failed, _ in done_by for error in failed]
+    read = [number for _, counts in done_by for number in counts]
     conflicts = sum(error.startswith(_CONFLICT) for error in errors)
     done = sum(
         product.query(spark, f"SELECT sum(balance) FROM {table}").collect()[0][0]
@@ -143,7 +145,7 @@ def _round(spark: SparkSession, name: str, size: Size, *, together: bool) -> Rou
 
 
 def _update(spark: SparkSession, table: str, ids: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Update rows one by one; return the errors, and how many directories each update read."""
+    """Update rows one by one; return the errors, and the number of directories per update."""
     errors, read = [], []
     for number in ids:
         text = f"UPDATE {table} SET balance = balance + 1 WHERE id = {number}"
@@ -158,14 +160,14 @@ def sections(size: Size, result: ConflictResult) -> tuple[Section, ...]:
     """Return the report on a run."""
     rows = [
         (
-            way,
+            layout,
             round(median(r.rate for r in rounds), 2),
             round(mean(r.directories for r in rounds), 1),
             sum(r.conflicts for r in rounds),
             sum(len(r.errors) for r in rounds),
             sum(r.wrong for r in rounds),
         )
-        for way, rounds in (("one table", result.together), ("own tables", result.apart))
+        for layout, rounds in (("one table", result.together), ("own tables", result.apart))
     ]
     return (
         Section(

@@ -1,4 +1,4 @@
-"""Suite ``cost``: what ACID tables cost beside flat ORC, as ratios measured in one run."""
+"""Suite ``cost``: the cost of ACID tables against flat ORC, as ratios measured in one run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ACID_DATABASE = "cost_acid"
 FLAT_DATABASE = "cost_flat"
 
-# The tables with a key of each, by which it is loaded in two halves.
+# The tables, each with the key that splits its load into two halves.
 _TABLES = {"store_sales": "ss_ticket_number", "date_dim": "d_date_sk"}
 _SMALL_ROWS = 1000
 # First key of TPC-DS's date_dim.
@@ -37,22 +37,22 @@ def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseRes
     """Load the tables and measure the cases.
 
     Args:
-        stage: what the suite runs in.
-        rounds: rounds of each case after those that warm up.
+        stage: environment of the suite.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
 
     Raises:
-        AnswerError: a query gave different rows over ACID tables and flat ORC.
+        AnswerError: a query returned different rows over ACID tables and flat ORC.
     """
     spark, data, work = stage.spark, stage.data, stage.work
     _load(spark, data)
-    found = (
+    every_case = (
         *_reads(spark, data),
         _insert(spark, data, work),
         *_changes(spark, work),
         _small(spark),
     )
-    return cases.measure(spark, found, rounds=rounds, only=only)
+    return cases.measure(spark, every_case, rounds=rounds, only=only)
 
 
 def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
@@ -62,13 +62,13 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 
 
 def _load(spark: SparkSession, data: Dataset) -> None:
-    """Load flat tables and ACID tables, the latter compacted, so that reads are of a base."""
+    """Load flat tables and ACID tables, and compact the ACID tables, so that reads use a base."""
     databases(spark, data, _TABLES, acid=ACID_DATABASE, flat=FLAT_DATABASE)
     for table, key in tqdm(_TABLES.items(), unit="table", desc="load"):
         flat_table(spark.table(f"source_{table}"), f"{FLAT_DATABASE}.{table}")
         product.create_table(spark, table, data.columns[table])
         rows = f"SELECT {names(data.columns[table])} FROM source_{table}"
-        # Two inserts: one delta and no base would be left alone by a major compaction.
+        # Two inserts, because a major compaction leaves a single delta without a base unchanged.
         for half in (0, 1):
             product.execute(spark, f"INSERT INTO {table} {rows} WHERE {key} % 2 = {half}")
         product.compact(spark, table, "major")
@@ -119,8 +119,9 @@ def _insert(spark: SparkSession, data: Dataset, work: Path) -> Case:
 
 
 def _changes(spark: SparkSession, work: Path) -> tuple[Case, ...]:
-    """Return cases of UPDATE and DELETE of another percent in each round, so that deltas are read
-    too.
+    """Return the cases of UPDATE and DELETE.
+
+    Each round changes another percent of the rows, so that it also reads deltas.
     """
     ticket = col("ss_ticket_number") % 100
 

@@ -1,7 +1,7 @@
 """TPC-DS data: DuckDB generates it once per scale factor, as Parquet files that both engines read.
 
-DuckDB's ``tpcds`` extension comes from the package ``duckdb-extension-tpcds`` and is loaded from
-its file, so nothing is downloaded when the benchmark runs; DuckDB checks its signature.
+The package ``duckdb-extension-tpcds`` contains DuckDB's ``tpcds`` extension. DuckDB loads it from
+its file and checks its signature, so the benchmark downloads nothing.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 
 
 class ExtensionMissingError(RuntimeError):
-    """Error of a TPC-DS extension that is not installed for this DuckDB."""
+    """Error of a TPC-DS extension that is missing or belongs to another DuckDB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """Column as DuckDB declares it.
+    """Column in DuckDB's declaration.
 
     Args:
         name: column name.
-        type: DuckDB's name of the type; of TPC-DS's types only VARCHAR has another name in Spark.
+        type: DuckDB's name of the type; in TPC-DS, only VARCHAR has another name in Spark.
     """
 
     name: str
@@ -119,10 +119,10 @@ def extension_path() -> Path:
 
 
 def dataset(root: Path, scale: float) -> Dataset:
-    """Return the data of a scale factor, generating it when ``root`` does not hold it yet.
+    """Return the data of a scale factor; generate it if ``root`` does not contain it.
 
     Args:
-        root: directory that keeps generated data between runs.
+        root: directory that stores generated data between runs.
         scale: scale factor.
 
     Raises:
@@ -152,9 +152,9 @@ def dataset(root: Path, scale: float) -> Dataset:
 
 
 def duckdb_with(data: Dataset, tables: Iterable[str]) -> Any:
-    """Open an in-memory DuckDB that holds copies of some tables.
+    """Open an in-memory DuckDB with copies of some tables.
 
-    NULLs sort first in ascending order, as they do in Spark.
+    NULLs sort first in ascending order, as in Spark.
     """
     connection = duckdb.connect(config=_OFFLINE)
     connection.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")

@@ -39,10 +39,10 @@ _READ_PAUSE = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """Maintenance of a day.
+    """Maintenance mode of a day.
 
     Args:
-        name: of the mode.
+        name: name of the mode.
         auto: ``spark.acidsql.compaction.auto``.
         retention: ``acidsql.history.retention`` of the table.
     """
@@ -61,13 +61,13 @@ _MODES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worked:
-    """Work that one process has done.
+    """Work of one process.
 
     Args:
-        statements: that succeeded.
-        errors: of the others.
-        seconds: of its statements, one after the other.
-        reads: seconds of each reading beside them.
+        statements: number of successful statements.
+        errors: errors of the other statements.
+        seconds: total seconds of its statements.
+        reads: seconds of each read that ran in parallel.
     """
 
     statements: int
@@ -82,12 +82,12 @@ class DayResult:
 
     Args:
         mode: name of the mode.
-        rate: statements a second, all processes together.
-        errors: of statements and readings.
-        directories: of the table at the end.
-        most_directories: at any time.
-        ratio: time of a reading at the end, divided by that of a fresh table of the same rows.
-        slowest_read: seconds of the slowest tenth of the readings beside the statements.
+        rate: statements per second of all processes together.
+        errors: errors of statements and reads.
+        directories: directories of the table at the end.
+        most_directories: largest number of directories at any time.
+        ratio: time of a read at the end, divided by the time for a fresh table of the same rows.
+        slowest_read: mean seconds of the slowest tenth of the reads in parallel to statements.
     """
 
     mode: str
@@ -100,7 +100,7 @@ class DayResult:
 
 
 def run(work: Path, size: Size, *, driver_memory: str) -> tuple[DayResult, ...]:
-    """Run a day in each mode, each in a warehouse of its own."""
+    """Run a day in each mode, each in a separate warehouse."""
     return tuple(
         _day(work / str(number), mode, size, driver_memory) for number, mode in enumerate(_MODES)
     )
@@ -109,7 +109,7 @@ def run(work: Path, size: Size, *, driver_memory: str) -> tuple[DayResult, ...]:
 def run_peers(
     work: Path, size: Size, engines: Sequence[str], environments: Path, *, driver_memory: str
 ) -> dict[str, PeerDay]:
-    """Run a day on other engines, each in a process of its own on the Spark that it runs on.
+    """Run a day on other engines, each in a separate process with a Spark that it supports.
 
     Raises:
         WorkerError: an engine failed.
@@ -231,7 +231,7 @@ def _create(spark: SparkSession, size: Size, retention: str) -> None:
     product.execute(spark, filling(TABLE, size))
 
 
-def _own_session(work: Path, auto: str) -> AbstractContextManager[SparkSession]:
+def _process_session(work: Path, auto: str) -> AbstractContextManager[SparkSession]:
     """Start Spark for one of the processes of a day."""
     return spark_session(
         work,
@@ -244,7 +244,7 @@ def _own_session(work: Path, auto: str) -> AbstractContextManager[SparkSession]:
 def _write(work: Path, auto: str, number: int, size: Size) -> Worked:
     """Run the statements of one process."""
     done, errors = 0, []
-    with _own_session(work, auto) as spark:
+    with _process_session(work, auto) as spark:
         product.query(spark, QUERY.format(TABLE)).collect()  # warms up
         begun = time.perf_counter()
         for text in statements(number, size, TABLE):
@@ -258,9 +258,9 @@ def _write(work: Path, auto: str, number: int, size: Size) -> Worked:
 
 
 def _read(work: Path, auto: str, done: Any) -> Worked:
-    """Read the table again and again until the writers are done."""
+    """Read the table in a loop until the writers are done."""
     reads, errors = [], []
-    with _own_session(work, auto) as spark:
+    with _process_session(work, auto) as spark:
         while not done.is_set():
             begun = time.perf_counter()
             try:
@@ -275,7 +275,7 @@ def _read(work: Path, auto: str, done: Any) -> Worked:
 
 
 def _ratio(spark: SparkSession, size: Size) -> float:
-    """Return the ratio of a reading of the table to one of a fresh table of the same rows."""
+    """Return the time to read the table, divided by the time for a fresh table of its rows."""
     product.execute(
         spark,
         f"CREATE TABLE {_FRESH} PARTITIONED BY (branch) STORED AS ORC"

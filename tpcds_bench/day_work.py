@@ -28,9 +28,9 @@ class Size:
 
     Args:
         statements: number of all statements.
-        processes: that run them, each on a partition of its own.
-        rows: of the table at the beginning.
-        rounds: rounds of the reading at the end.
+        processes: number of processes that run them, each on a separate partition.
+        rows: rows of the table at the beginning.
+        rounds: rounds of the read at the end.
     """
 
     statements: int
@@ -40,10 +40,10 @@ class Size:
 
 
 def reading_ratio(collect: Callable[[str], None], table: str, fresh: str, size: Size) -> float:
-    """Return the ratio of the time to read a table to that of a fresh one of the same rows.
+    """Return the time to read a table, divided by the time for a fresh table of its rows.
 
     Args:
-        collect: runs a query and takes its rows.
+        collect: runs a query and fetches its rows.
     """
 
     def reading(name: str) -> Contender:
@@ -54,7 +54,7 @@ def reading_ratio(collect: Callable[[str], None], table: str, fresh: str, size: 
 
 
 def filling(table: str, size: Size) -> str:
-    """Return the INSERT of the rows at the beginning."""
+    """Return the INSERT of the initial rows."""
     return (
         f"INSERT INTO {table} SELECT id, CAST(id % 1000 AS DECIMAL(12, 2)),"
         f" concat('note ', id % 97), CAST(id % {size.processes} AS INT) FROM range({size.rows})"
@@ -66,11 +66,11 @@ def statements(number: int, size: Size, table: str) -> Iterator[str]:
     chance = random.Random(number)
     branch = f"branch = {number}"
     for i in range(size.statements // size.processes):
-        own = size.rows + i * size.processes + number
+        new = size.rows + i * size.processes + number
         some = chance.randrange(size.rows // size.processes) * size.processes + number
         yield chance.choice(
             (
-                f"INSERT INTO {table} VALUES ({own}, 1.5, 'new', {number})",
+                f"INSERT INTO {table} VALUES ({new}, 1.5, 'new', {number})",
                 f"UPDATE {table} SET balance = balance + 1 WHERE {branch} AND id = {some}",
                 f"DELETE FROM {table} WHERE {branch} AND id = {some}",
                 (

@@ -1,7 +1,7 @@
-"""Suite ``delete_files``: the driver's own writing of a delete file, beside the same by pyorc.
+"""Suite ``delete_files``: acidsql's writing of a delete file in the driver, against pyorc.
 
 pyorc takes rows as Python objects, and the user metadata that Hive needs. Arrow's writer takes
-columns and no metadata, which acidsql appends.
+columns, but no metadata, so acidsql appends it.
 """
 
 from __future__ import annotations
@@ -61,21 +61,21 @@ class Result:
 
 
 def run(*, rows: int, rounds: int) -> tuple[Result, ...]:
-    """Write a delete file with each codec, both ways in turns.
+    """Write a delete file with each codec, by both writers in turns.
 
     Args:
         rows: number of delete events.
-        rounds: rounds after those that warm up.
+        rounds: rounds after the warm-up rounds.
 
     Raises:
-        AnswerError: the two ways gave different events.
+        AnswerError: the two writers wrote different events.
     """
     events = _events(rows)
     results = []
     with tqdm(total=len(_CODECS) * (WARM_UP + rounds), unit="round") as progress:
         for codec in _CODECS:
-            own, other = encode(events, _ROW, codec), _by_pyorc(events, codec)
-            if not _columns(own).equals(_columns(other)):
+            encoded, other = encode(events, _ROW, codec), _by_pyorc(events, codec)
+            if not _columns(encoded).equals(_columns(other)):
                 raise AnswerError(f"the delete files with {codec} differ")
             measured = duel(
                 _writing(partial(encode, events, _ROW, codec)),
@@ -83,7 +83,9 @@ def run(*, rows: int, rounds: int) -> tuple[Result, ...]:
                 rounds=rounds,
                 progress=progress.update,
             )
-            results.append(Result(codec=codec, size=len(own), pyorc_size=len(other), duel=measured))
+            results.append(
+                Result(codec=codec, size=len(encoded), pyorc_size=len(other), duel=measured)
+            )
     return tuple(results)
 
 
@@ -119,7 +121,7 @@ def sections(rows: int, results: Sequence[Result]) -> tuple[Section, ...]:
 
 
 def _events(rows: int) -> pa.Table:
-    """Return delete events, sorted, of one bucket and a few write ids."""
+    """Return sorted delete events of one bucket and a few write ids."""
     steps = np.random.default_rng(1).integers(1, 20, rows)
     return pa.table(
         {

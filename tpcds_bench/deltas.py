@@ -1,7 +1,7 @@
 """Suite ``deltas``: the cost of pending deletes and inserts for a reader.
 
-The tables and queries are those with which Presto's ACID support was presented: store_sales as flat
-ORC, as a base, and with the rows of one or five customers deleted and inserted again.
+The tables and queries are from the presentation of Presto's ACID support: store_sales as flat ORC,
+as a base, and with the rows of one or five customers deleted and inserted again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ACID, _FLAT = "deltas_acid", "deltas_flat"
 _SOURCE = "source_store_sales"
 _CUSTOMERS = 5
-# Names of the tables, and of how many customers rows are deleted and inserted again.
+# Names of the tables; the number of customers with deleted rows, and with rows inserted again.
 _TABLES = {
     "base": (0, 0),
     "base + 1 delete": (1, 0),
@@ -34,14 +34,14 @@ _TABLES = {
     "base + 5 deletes": (5, 0),
     "base + 5 deletes + 5 inserts": (5, 5),
 }
-# Names of tables. One DELETE deletes a part of the rows of each, scattered: which tickets, and the
-# goal of the ratio to flat ORC without them.
+# Names of tables from which one DELETE deletes scattered rows: the deleted tickets, and the goal of
+# the ratio to flat ORC without these rows.
 _PARTS = {
     "base less 1 %": ("ss_ticket_number % 100 = 7", 1.15),
     "base less 10 %": ("ss_ticket_number % 10 = 7", 1.3),
     "base less 50 %": ("ss_ticket_number % 2 = 1", 1.3),
 }
-# The table with one DELETE whose changes are read, and goals of the ratio to flat ORC.
+# The table with one DELETE from which changes are read, and the goals of the ratio to flat ORC.
 _CHANGED, _CHANGE_GOALS = "base less 10 %", {"insert": 1.2, "delete": 1.5}
 # Goals of the ratio to flat ORC, by query.
 _GOALS = {
@@ -54,15 +54,15 @@ _GOALS = {
 
 
 def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseResult, ...]:
-    """Make the tables and measure each query over each of them.
+    """Create the tables, and measure each query over each table.
 
     Args:
-        stage: what the suite runs in.
-        rounds: rounds of each case after those that warm up.
+        stage: environment of the suite.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
 
     Raises:
-        AnswerError: a query gave different rows over an ACID table and flat ORC.
+        AnswerError: a query returned different rows over an ACID table and flat ORC.
     """
     spark, data = stage.spark, stage.data
     databases(spark, data, ["store_sales"], acid=_ACID, flat=_FLAT)
@@ -73,18 +73,18 @@ def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseRes
             f"GROUP BY ss_customer_sk ORDER BY count(*) DESC, 1 LIMIT {_CUSTOMERS}"
         ).collect()
     ]
-    found: list[Case] = []
+    every_case: list[Case] = []
     for number, (name, (deletes, inserts)) in enumerate(tqdm(_TABLES.items(), desc="load")):
         table = f"store_sales_{number}"
         _make(spark, data, table, customers[:deletes], customers[:inserts])
         _make_flat(spark, table, customers[:deletes] if deletes > inserts else ())
-        found += _queries(spark, data, name, table)
-    found += [
+        every_case += _queries(spark, data, name, table)
+    every_case += [
         _less(spark, data, f"store_sales_less_{number}", name, *part)
         for number, (name, part) in enumerate(tqdm(_PARTS.items(), desc="load"))
     ]
-    found += _changes(spark, data)
-    return cases.measure(spark, found, rounds=rounds, only=only)
+    every_case += _changes(spark, data)
+    return cases.measure(spark, every_case, rounds=rounds, only=only)
 
 
 def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
@@ -110,8 +110,9 @@ def _less(
 
 
 def _changes(spark: SparkSession, data: Dataset) -> list[Case]:
-    """Return the cases of changes: all rows, which a base has inserted, and a tenth of them, which
-    was deleted; both against reading all rows from flat ORC.
+    """Return the cases of changes, against reading all rows from flat ORC.
+
+    The base inserted all rows, and a tenth of the rows was deleted.
     """
     columns = maxima(data.columns["store_sales"])
     number, (deleted, _) = list(_PARTS).index(_CHANGED), _PARTS[_CHANGED]
@@ -139,7 +140,7 @@ def _make(
     columns = data.columns["store_sales"]
     product.create_table(spark, table, columns)
     selected = f"SELECT {names(columns)} FROM {_SOURCE}"
-    # Written as a base: a compaction does not change a single delta.
+    # Write the rows as a base, because a compaction does not change a single delta.
     product.execute(spark, f"INSERT OVERWRITE {table} {selected}")
     for customer in deleted:
         product.execute(spark, f"DELETE FROM {table} WHERE ss_customer_sk = {customer}")

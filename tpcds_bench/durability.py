@@ -25,16 +25,16 @@ _FEW_ROWS = 1000
 
 
 def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseResult, ...]:
-    """Measure the cases, each setting in a session with a metastore of its own.
+    """Measure the cases, each setting in a session with a separate metastore.
 
     Args:
-        stage: what the suite runs in.
-        rounds: rounds of each case after those that warm up.
+        stage: environment of the suite.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
     """
     columns = stage.data.columns["store_sales"]
     sessions = {value: _open(stage, value) for value in (SUBJECT, YARDSTICK)}
-    ways: dict[str, tuple[float, Callable[[SparkSession], Contender]]] = {
+    makers: dict[str, tuple[float, Callable[[SparkSession], Contender]]] = {
         "INSERT of one row": (1.5, _changing(f"INSERT INTO {_FEW} VALUES (-{{n}}, 'v')")),
         "UPDATE of one row": (1.5, _changing(f"UPDATE {_FEW} SET v = 'u' WHERE id = {{n}}")),
         "DELETE of one row": (1.5, _changing(f"DELETE FROM {_FEW} WHERE id = 500 + {{n}}")),
@@ -45,11 +45,11 @@ def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> tuple[CaseRes
         Case(
             name=name,
             goal=goal,
-            subject=way(sessions[SUBJECT]),
-            yardstick=way(sessions[YARDSTICK]),
+            subject=make(sessions[SUBJECT]),
+            yardstick=make(sessions[YARDSTICK]),
             against=YARDSTICK,
         )
-        for name, (goal, way) in ways.items()
+        for name, (goal, make) in makers.items()
     ]
     return cases.measure(sessions[SUBJECT], chosen, rounds=rounds, only=only)
 
@@ -64,7 +64,7 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 
 
 def _open(stage: Stage, value: str) -> SparkSession:
-    """Return a session with a setting, with a small table in a database of its own."""
+    """Return a session with a setting, and with a small table in a separate database."""
     session = stage.spark.newSession()
     session.conf.set("spark.acidsql.synchronous", value)
     session.conf.set("spark.acidsql.metastore", str(stage.work / f"{value}.sqlite"))
@@ -82,7 +82,7 @@ def _open(stage: Stage, value: str) -> SparkSession:
 
 
 def _changing(statement: str) -> Callable[[SparkSession], Contender]:
-    """Change another row in each round; ``{n}`` is the number of the round."""
+    """Return a contender that changes another row in each round; ``{n}`` is the round's number."""
 
     def of_session(session: SparkSession) -> Contender:
         return Contender(run=lambda n: _execute(session, statement.format(n=n)))
@@ -95,7 +95,7 @@ def _execute(session: SparkSession, statement: str) -> None:
 
 
 def _make(session: SparkSession, columns: Sequence[Column]) -> None:
-    """Make the table of all rows again, empty."""
+    """Create the table for all rows again, empty."""
     product.execute(session, "DROP TABLE IF EXISTS sales")
     product.create_table(session, "sales", columns)
 

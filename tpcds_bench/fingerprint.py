@@ -1,8 +1,8 @@
-"""Fingerprints of tables, equal if two engines have the same rows, whatever their order.
+"""Fingerprints of tables: equal if two engines have the same rows, in any order.
 
-Numbers are added up exactly as decimals. Text and dates are added up as the first 60 bits of the
-MD5 of their text, which both engines spell alike. A pseudo-column ``(row)`` hashes each row as a
-whole, so that values that changed places between rows are found.
+Numbers are summed exactly as decimals. For text and dates, the first 60 bits of the MD5 of their
+text are summed; both engines spell these texts alike. A pseudo-column ``(row)`` hashes whole rows,
+so that a swap of values between rows is detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROW = "(row)"
 """Name of the pseudo-column of whole rows."""
 
 Dialect = Callable[[str], str]
-"""Turns the SQL of a text into the SQL of its 60-bit hash as a number."""
+"""Function from the SQL of a text to the SQL of its 60-bit hash as a number."""
 
 Fingerprint = Mapping[tuple[str, str], Decimal | None]
 """Value by (column, measure); the row count is under :data:`ROW`."""
@@ -30,7 +30,7 @@ _DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Measure of a column where two engines differ.
+    """Measure of a column that differs between two engines.
 
     Args:
         column: column name, or :data:`ROW`.
@@ -69,7 +69,7 @@ def fingerprint_sql(table: str, columns: Sequence[Column], hash_of: Dialect) -> 
 
 
 def fingerprint(columns: Sequence[Column], row: Sequence[Any]) -> Fingerprint:
-    """Name the values of the row that :func:`fingerprint_sql` gave."""
+    """Name the values of the row that the query of :func:`fingerprint_sql` returned."""
     names = [(ROW, "count"), (ROW, "hash")]
     for column in columns:
         names += [
@@ -83,7 +83,7 @@ def fingerprint(columns: Sequence[Column], row: Sequence[Any]) -> Fingerprint:
 
 
 def differences(expected: Fingerprint, actual: Fingerprint) -> tuple[Difference, ...]:
-    """Return what differs between two fingerprints of one table, in column order."""
+    """Return the differences between two fingerprints of one table, in column order."""
     return tuple(
         Difference(column=column, measure=measure, expected=value, actual=actual[column, measure])
         for (column, measure), value in expected.items()

@@ -1,7 +1,7 @@
 """Suite ``ingest``: rows per second of a streaming client, by the size of its transactions.
 
-The client needs no Spark. A session makes the tables, and counts their rows at the end. On a Hive
-Metastore Hive's own client does the same beside it.
+The client needs no Spark. A Spark session creates the tables, and counts their rows at the end. On
+a Hive Metastore, Hive's client writes the same rows for comparison.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tpcds_bench import hive_streaming, ingest_client
 from tpcds_bench.cases import AnswerError
 from tpcds_bench.report import Section
 
-_METASTORE = "acidsql_metastore.sqlite"  # beside the warehouse
+_METASTORE = "acidsql_metastore.sqlite"  # next to the warehouse
 HIVE = "Hive's client"
 _FORMS = ("dicts", "Arrow")
 # Rows of a transaction, and transactions of a round.
@@ -31,13 +31,13 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Records of one form, written in transactions of one size by a process of its own.
+    """Records of one form, written in transactions of one size by a separate process.
 
     Args:
-        form: of the records, or ``HIVE``.
-        synchronous: whether a commit waits for the disk; Hive's never does.
-        rows: of a transaction.
-        transactions: of a round.
+        form: form of the records, or ``HIVE``.
+        synchronous: whether a commit waits for the disk; Hive's client never waits.
+        rows: rows of a transaction.
+        transactions: transactions of a round.
         rounds: number of rounds.
     """
 
@@ -60,8 +60,8 @@ class Result:
 
     Args:
         case: the case.
-        seconds: of each round after the first, its commits included.
-        memory: greatest resident size of the process, in bytes.
+        seconds: seconds of each round after the first, including its commits.
+        memory: peak resident size of the process in bytes.
     """
 
     case: Case
@@ -75,7 +75,7 @@ class Result:
 
     @property
     def rate(self) -> float:
-        """Rows per second, of the median round."""
+        """Rows per second of the median round."""
         return self.case.rows * self.case.transactions / self.median
 
 
@@ -84,9 +84,9 @@ class Results:
     """Results of the suite.
 
     Args:
-        rates: of the cases.
-        large: of single large transactions.
-        start: seconds that each of some new processes takes to import the client.
+        rates: results of the cases.
+        large: results of single large transactions.
+        start: seconds to import the client, for each of some new processes.
     """
 
     rates: tuple[Result, ...]
@@ -100,12 +100,12 @@ def run(spark: SparkSession, work: Path, *, rounds: int, metastore: str | None) 
     Args:
         spark: session with its warehouse in ``work``.
         work: directory of the warehouse.
-        rounds: rounds after one that warms up.
-        metastore: URI of a Hive Metastore of this machine, on which Hive's client does the same;
-            None: the embedded one of the session.
+        rounds: rounds after one warm-up round.
+        metastore: URI of a Hive Metastore on this machine, where Hive's client writes too; None:
+            the embedded metastore of the session.
 
     Raises:
-        AnswerError: a table has not the rows that were committed.
+        AnswerError: a table does not contain the committed rows.
         HiveStreamingError: Hive's client failed.
     """
     forms = [(form, True) for form in _FORMS]
@@ -193,7 +193,7 @@ def sections(results: Results) -> tuple[Section, ...]:
 
 
 def _by_acidsql(case: Case, metastore: str, table: str) -> Result:
-    """Write the rows of a case by acidsql's client, in a process of its own."""
+    """Write the rows of a case with acidsql's client, in a separate process."""
     waits = "yes" if case.synchronous else "no"
     numbers = (case.rows, case.transactions, _BATCH, case.rounds)
     arguments = [metastore, table, case.form, waits, *map(str, numbers)]
@@ -209,7 +209,7 @@ def _by_acidsql(case: Case, metastore: str, table: str) -> Result:
 
 
 def _by_hive(case: Case, metastore: str, table: str, work: Path, classes: str) -> Result:
-    """Write the rows of a case by Hive's client."""
+    """Write the rows of a case with Hive's client."""
     records = work / "records"
     records.write_text(
         "".join(
@@ -231,9 +231,9 @@ def _by_hive(case: Case, metastore: str, table: str, work: Path, classes: str) -
 
 
 def _check(spark: SparkSession, table: str, expected: int) -> None:
-    ((found,),) = acidsql.sql(spark, f"SELECT count(*) FROM {table}").collect()
-    if found != expected:
-        raise AnswerError(f"{table} has {found} rows instead of {expected}")
+    ((count,),) = acidsql.sql(spark, f"SELECT count(*) FROM {table}").collect()
+    if count != expected:
+        raise AnswerError(f"{table} has {count} rows instead of {expected}")
 
 
 def _start() -> float:

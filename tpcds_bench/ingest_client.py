@@ -2,8 +2,8 @@
 
 Arguments: metastore, table, form of the records (``dicts`` or ``Arrow``), whether commits wait for
 the disk (``yes`` or ``no``), rows of a transaction, transactions of a round, transactions of a
-batch, rounds. Prints the seconds of each round, and then the greatest resident size of the process
-in kB, each on a line.
+batch, rounds. It prints the seconds of each round, then the peak resident size of the process in
+kB, each on a separate line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def rows(count: int) -> Iterator[dict[str, object]]:
 
 
 def main(arguments: list[str]) -> None:
-    """Write rows in transactions; see the module."""
+    """Write rows in transactions; see the module's docstring."""
     metastore, table, form, waits, *numbers = arguments
     size, transactions, batch, rounds = map(int, numbers)
     with connect(
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _round(connection: StreamingConnection, form: str, size: int, transactions: int) -> float:
-    """Return the seconds that some transactions take; the records are made before."""
+    """Return the seconds of some transactions, without the time to create the records."""
     chunk = list(rows(min(size, CHUNK)))
     batch = pa.Table.from_pylist(chunk)
     begun = time.perf_counter()

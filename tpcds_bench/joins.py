@@ -1,4 +1,4 @@
-"""Suite ``joins``: the joins that Spark chooses for the 99 TPC-DS queries, by their plans."""
+"""Suite ``joins``: the joins in Spark's plans of the 99 TPC-DS queries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tpcds_bench.session import Stage
 
 MOST_DIFFERENT = 3
-"""Queries that may have other joins over ACID tables."""
+"""Number of queries that may have other joins over ACID tables."""
 
 _OPERATORS = (
     "BroadcastHashJoin",
@@ -34,7 +34,7 @@ _OPERATORS = (
 )
 _JOIN = re.compile(rf"^[ :+|-]*(?:\* ?\(\d+\) )?({'|'.join(_OPERATORS)})\b(.*)$", re.MULTILINE)
 _EXPRESSION_ID = re.compile(r"#\d+L?")
-# A column of an ACID table where Spark has put its computation into the join.
+# A column of an ACID table, in a join where Spark has inlined the column's computation.
 _OF_ACID_TABLE = re.compile(r"known(?:not)?null(?:able)?\((?:_extract_)?([^()]+)\)")
 _TYPE = re.compile(
     r"\b(Inner|Cross|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b"
@@ -51,8 +51,8 @@ class Join:
     """Join of a physical plan.
 
     Args:
-        operator: of Spark, such as ``SortMergeJoin``.
-        type: such as ``Inner``.
+        operator: Spark's operator, such as ``SortMergeJoin``.
+        type: type of the join, such as ``Inner``.
         build: side that is broadcast or hashed, or an empty text.
         keys: text of the keys, without expression ids.
     """
@@ -72,9 +72,9 @@ class QueryJoins:
     """Joins of a query, in the order of the plan's text.
 
     Args:
-        query: its number.
-        acid: over ACID tables.
-        flat: over analysed flat ORC.
+        query: number of the query.
+        acid: joins over ACID tables.
+        flat: joins over analysed flat ORC.
     """
 
     query: int
@@ -83,7 +83,7 @@ class QueryJoins:
 
     @property
     def differs(self) -> bool:
-        """Return whether operators, types, sides or keys are others."""
+        """Return whether operators, types, sides or keys differ."""
         return self.acid != self.flat
 
 
@@ -93,7 +93,7 @@ class Comparison:
 
     Args:
         cost_based: whether Spark's cost-based optimiser was on.
-        found: of each query.
+        found: joins of each query.
     """
 
     cost_based: bool
@@ -102,16 +102,16 @@ class Comparison:
     @property
     def different(self) -> tuple[QueryJoins, ...]:
         """Return the queries whose joins differ."""
-        return tuple(own for own in self.found if own.differs)
+        return tuple(joins for joins in self.found if joins.differs)
 
 
 def passed(comparisons: Sequence[Comparison]) -> bool:
-    """Return whether hardly any query has other joins, without the cost-based optimiser."""
+    """Return whether few enough queries have other joins without the cost-based optimiser."""
     return all(len(c.different) <= MOST_DIFFERENT for c in comparisons if not c.cost_based)
 
 
 def joins_of(plan: str) -> tuple[Join, ...]:
-    """Read the joins from the text of a physical plan, as EXPLAIN prints it."""
+    """Parse the joins in the text of a physical plan, as EXPLAIN prints it."""
     return tuple(_joins(plan))
 
 
@@ -131,8 +131,8 @@ def run(stage: Stage, *, numbers: Iterable[int], threshold: str) -> tuple[Compar
     """Load and analyse all tables, and plan the queries with the given numbers over both.
 
     Args:
-        threshold: of broadcasts. With one that is as many times smaller as the data is than that of
-            another scale factor, the plans are those of that one.
+        threshold: threshold for broadcasts. To get the plans of a larger scale factor, reduce the
+            threshold by the ratio of the scale factors.
     """
     spark = stage.spark
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", threshold)
@@ -164,7 +164,7 @@ def _compared(
     spark: SparkSession, data: Dataset, numbers: Sequence[int], *, cost_based: bool
 ) -> Comparison:
     description = "cost-based optimiser" if cost_based else "default"
-    found = tuple(
+    joins = tuple(
         QueryJoins(
             query=number,
             acid=_planned(spark, queries.ACID_DATABASE, data.queries[number]),
@@ -172,7 +172,7 @@ def _compared(
         )
         for number in tqdm(numbers, unit="query", desc=description)
     )
-    return Comparison(cost_based=cost_based, found=found)
+    return Comparison(cost_based=cost_based, found=joins)
 
 
 def _planned(spark: SparkSession, database: str, text: str) -> tuple[Join, ...]:
@@ -205,14 +205,18 @@ def _differences(data: Dataset, comparison: Comparison) -> Section:
         ),
         headers=("query", "ACID", "flat ORC"),
         rows=[
-            (own.query, _lines(_without(own.acid, own.flat)), _lines(_without(own.flat, own.acid)))
-            for own in different
+            (
+                joins.query,
+                _lines(_without(joins.acid, joins.flat)),
+                _lines(_without(joins.flat, joins.acid)),
+            )
+            for joins in different
         ],
     )
 
 
 def _without(joins: Sequence[Join], others: Sequence[Join]) -> list[Join]:
-    """Return the joins that others lack; all if they have the same ones in another order."""
+    """Return the joins that ``others`` lacks; all joins if only the order differs."""
     lacking = list((Counter(joins) - Counter(others)).elements())
     return list(joins) if not lacking and Counter(joins) == Counter(others) else lacking
 
@@ -223,8 +227,8 @@ def _all_joins(comparison: Comparison) -> Section:
         text="From the top of the plan.",
         headers=("query", "differs", "ACID", "flat ORC"),
         rows=[
-            (own.query, "yes" if own.differs else "", _lines(own.acid), _lines(own.flat))
-            for own in comparison.found
+            (joins.query, "yes" if joins.differs else "", _lines(joins.acid), _lines(joins.flat))
+            for joins in comparison.found
         ],
     )
 

@@ -1,4 +1,4 @@
-"""Suite ``maintenance``: DML and compaction, every table checked after every step."""
+"""Suite ``maintenance``: DML and compaction; every table is checked after every step."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class StepResult:
     Args:
         step: name of the step.
         seconds: wall time of its statements over ACID tables.
-        check_seconds: wall time of DuckDB's statements and of comparing all tables.
-        affected: rows that its statements changed.
+        check_seconds: wall time of DuckDB's statements and of the comparison of all tables.
+        affected: number of rows that its statements changed.
         tables: comparison of every table.
         layouts: directories of each copy of ``store_sales``.
-        mismatches: every difference from DuckDB.
+        mismatches: all differences from DuckDB.
     """
 
     step: str
@@ -66,7 +66,7 @@ class StepResult:
 
 
 def run(stage: Stage) -> tuple[StepResult, ...]:
-    """Load the tables and run the script up to its end or the first step with a mismatch."""
+    """Load the tables, and run the script to its end or to the first step with a mismatch."""
     spark, data = stage.spark, stage.data
     columns: Mapping[str, Sequence[Column]] = {
         **{table: data.columns[table] for table in TABLES},
@@ -202,6 +202,6 @@ def _checked(
 
 
 def _target(statement: str) -> str:
-    """Return the table that a statement of the script changes: the word after its verb."""
+    """Return the table that a statement of the script changes: the name after its verb."""
     words = statement.split()
     return words[1] if words[0] == "UPDATE" else words[2]

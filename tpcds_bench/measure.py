@@ -1,4 +1,4 @@
-"""Timing of two ways of doing the same task, side by side."""
+"""Timing of two ways to do the same task, in turns."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import psutil
 Outcome = TypeVar("Outcome")
 
 Action = Callable[[int], None]
-"""Does its work for the round with the given number; numbers below :data:`WARM_UP` do not count."""
+"""Action for the round with a number; rounds below :data:`WARM_UP` are not counted."""
 
 WARM_UP = 2
-"""Rounds before those that count: the JVM compiles what it has seen often."""
+"""Number of warm-up rounds: the JVM compiles code that has run often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """Way of doing a task.
+    """One way to do a task.
 
     Args:
         run: timed action.
-        prepare: action before each round, not timed.
+        prepare: untimed action before each round.
     """
 
     run: Action
@@ -38,7 +38,7 @@ class Sample:
 
     Args:
         wall: seconds on the clock.
-        cpu: seconds of processor time of a process and those under it, Spark's JVM included.
+        cpu: seconds of processor time of a process and its children, including Spark's JVM.
     """
 
     wall: float
@@ -47,11 +47,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duel:
-    """Samples of a subject and of what it is compared with, round by round.
+    """Samples of a subject and of its yardstick, round by round.
 
     Args:
-        subject: the samples whose cost is in question.
-        yardstick: the samples that it is divided by.
+        subject: samples of the contender that is assessed.
+        yardstick: samples that the subject's are divided by.
     """
 
     subject: tuple[Sample, ...]
@@ -59,7 +59,7 @@ class Duel:
 
     @property
     def wall_ratios(self) -> tuple[float, ...]:
-        """Ratio of wall times of each round."""
+        """Ratio of wall times in each round."""
         pairs = zip(self.subject, self.yardstick, strict=True)
         return tuple(a.wall / b.wall for a, b in pairs)
 
@@ -70,7 +70,7 @@ class Duel:
 
     @property
     def cpu_ratio(self) -> float:
-        """Median ratio of processor times; 0 where the yardstick's is too short to be seen."""
+        """Median ratio of processor times; 0 if the yardstick's time is too short to measure."""
         pairs = zip(self.subject, self.yardstick, strict=True)
         return statistics.median(a.cpu / b.cpu if b.cpu else 0.0 for a, b in pairs)
 
@@ -83,14 +83,14 @@ def duel(
     progress: Callable[[], object],
     warm_up: int = WARM_UP,
 ) -> Duel:
-    """Run two contenders in turns, changing who begins, after rounds that warm both up.
+    """Run two contenders in turns, after warm-up rounds; each round changes which one begins.
 
     Args:
-        subject: contender whose cost is in question.
+        subject: contender that is assessed.
         yardstick: contender that it is compared with.
-        rounds: number of rounds that count.
+        rounds: number of rounds that are counted.
         progress: called after each round.
-        warm_up: number of rounds before those.
+        warm_up: number of warm-up rounds before these.
     """
     samples: tuple[list[Sample], list[Sample]] = ([], [])
     for number in range(warm_up + rounds):
@@ -106,11 +106,11 @@ def duel(
 def measured(
     run: Callable[[], Outcome], process: psutil.Process | None = None
 ) -> tuple[Outcome, Sample]:
-    """Do something; what comes of it and what it costs.
+    """Call a function; return its result and its cost.
 
     Args:
-        run: what is timed.
-        process: whose processor time counts, with those under it; this one by default.
+        run: function that is timed.
+        process: process whose processor time is measured, with its children; this one by default.
     """
     cpu, wall = cpu_seconds(process), time.perf_counter()
     outcome = run()
@@ -124,14 +124,14 @@ def _sample(contender: Contender, number: int) -> Sample:
 
 
 def cpu_seconds(root: psutil.Process | None = None) -> float:
-    """Return the processor time of a process and those under it; of this one by default."""
+    """Return the processor time of a process and its children; of this process by default."""
     root = psutil.Process() if root is None else root
     total = 0.0
     for process in (root, *root.children(recursive=True)):
         try:
             times = process.cpu_times()
         except psutil.NoSuchProcess:
-            # Ended since it was listed; its parent counts it among its ended children.
+            # The process ended after it was listed; its parent counts it among its ended children.
             continue
         total += times.user + times.system + times.children_user + times.children_system
     return total

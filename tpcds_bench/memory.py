@@ -1,4 +1,4 @@
-"""Suite ``memory``: a table with far more rows and delete events than the heap holds."""
+"""Suite ``memory``: a table with far more rows and delete events than fit into the heap."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Step:
 
     Args:
         name: the action.
-        sample: seconds.
-        peak: most bytes of memory that this process and those under it had (resident set size).
+        sample: seconds of the step.
+        peak: peak resident set size of this process and its children, in bytes.
     """
 
     name: str
@@ -48,14 +48,14 @@ class Step:
 
 
 def run(stage: Stage, *, rows: int, deletes: int) -> tuple[Step, ...]:
-    """Make a table, delete rows of it, read, update and compact it.
+    """Create a table, delete rows, then read, update and compact the table.
 
     Args:
-        rows: how many rows the table has at first.
-        deletes: about how many of them one DELETE deletes, all over the table.
+        rows: initial number of rows of the table.
+        deletes: approximate number of rows that one DELETE deletes, spread over the table.
 
     Raises:
-        AnswerError: a query gave a wrong answer.
+        AnswerError: a query returned a wrong answer.
     """
     spark = stage.spark
     product.create_database(spark, "memory")
@@ -77,9 +77,9 @@ def run(stage: Stage, *, rows: int, deletes: int) -> tuple[Step, ...]:
         answer = spark.sql(f"SELECT {expected} FROM {source} WHERE NOT ({deleted})").collect()
 
         def read() -> None:
-            found = product.query(spark, f"SELECT {aggregates} FROM {_TABLE}").collect()
-            if found != answer:
-                raise AnswerError(f"the table has {found} in place of {answer}")
+            values = product.query(spark, f"SELECT {aggregates} FROM {_TABLE}").collect()
+            if values != answer:
+                raise AnswerError(f"the table has {values} in place of {answer}")
 
         return read
 
@@ -122,7 +122,7 @@ def _step(name: str, action: Callable[[], object]) -> Step:
 
 @contextmanager
 def _peak() -> Iterator[list[int]]:
-    """Sample the resident memory of this process and those under it."""
+    """Sample the resident memory of this process and its children."""
     samples = [_resident()]
     done = threading.Event()
 
@@ -146,5 +146,5 @@ def _resident() -> int:
         try:
             total += process.memory_info().rss
         except psutil.NoSuchProcess:
-            continue  # ended since it was listed
+            continue  # the process ended after it was listed
     return total

@@ -1,6 +1,6 @@
 """Program of the suite ``processes``: ``python -m tpcds_bench.one_insert WORK NUMBER``.
 
-It starts Spark, inserts one row, and ends as a job does that says nothing more to acidsql.
+It starts Spark, inserts one row, and ends like a job that does not call acidsql again.
 """
 
 from __future__ import annotations

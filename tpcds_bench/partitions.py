@@ -1,8 +1,8 @@
 """Suite ``partitions``: changes of a row in each of many partitions.
 
-They are compared with Spark's write of as many rows to flat ORC with such partitions.
+The yardstick is Spark's write of the same number of rows to flat ORC with the same partitions.
 
-Both make a file in each partition. A change reads the table as well, and records what it deletes.
+Both create a file in each partition. A change also reads the table, and records the deleted rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _GOAL = 1.5
 _ORIGINAL, _COPY = "original", "changed"
-# Rows of a partition. Each round changes others of them.
+# Rows of a partition. Each round changes other rows.
 _ROWS = 60
 _COLUMNS = "id BIGINT, n INT, v INT, s STRING"
 _VALUES = (
@@ -37,7 +37,8 @@ _MERGE = (
     "MERGE INTO {table} t USING (SELECT id FROM range({rows}) WHERE id DIV {partitions} = {first})"
     " s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = v + 1"
 )
-# The rows of a partition that a round changes, and how. Five are too many for the driver.
+# Number of rows of a partition that a round changes, and the change. Five rows are too many for the
+# driver.
 _CHANGES = {
     "UPDATE of a row": (1, "UPDATE {table} SET v = v + 1 WHERE n = {first}"),
     "DELETE of a row": (1, "DELETE FROM {table} WHERE n = {first}"),
@@ -52,21 +53,21 @@ _CHANGES = {
 def run(
     stage: Stage, *, partitions: int, rounds: int, only: Sequence[str] = ()
 ) -> tuple[CaseResult, ...]:
-    """Make the table and measure each case.
+    """Create the table, and measure each case.
 
     Args:
-        stage: what the suite runs in.
+        stage: environment of the suite.
         partitions: number of partitions.
-        rounds: rounds of each case after those that warm up.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
     """
     product.create_database(stage.spark, "partitions_acid")
     _make(stage.spark, partitions)
-    found = [
+    every_case = [
         _case(stage, f"{name} in each of {partitions} partitions", partitions, rows, text)
         for name, (rows, text) in _CHANGES.items()
     ]
-    return cases.measure(stage.spark, found, rounds=rounds, only=only)
+    return cases.measure(stage.spark, every_case, rounds=rounds, only=only)
 
 
 def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
@@ -79,14 +80,14 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 
 
 def _make(spark: SparkSession, partitions: int) -> None:
-    """Make the table that each round copies."""
+    """Create the table that each round copies."""
     product.execute(
         spark,
         f"CREATE TABLE {_ORIGINAL} ({_COLUMNS}) PARTITIONED BY (p INT) STORED AS ORC"
         " TBLPROPERTIES ('transactional' = 'true')",
     )
     values = _VALUES.format(partitions, "0")
-    # One task, so that a partition has one file.
+    # Use one task, so that each partition has one file.
     every = f"range(0, {partitions * _ROWS}, 1, 1)"
     product.execute(spark, f"INSERT INTO {_ORIGINAL} SELECT {values} FROM {every}")
 

@@ -1,9 +1,10 @@
-"""Suite ``planning``: the time to plan a query over many deltas, and over many partitions, and to
-check and maintain such tables.
+"""Suite ``planning``: the time to plan queries over many deltas or many partitions.
 
-The yardstick has a tenth as many of them: a ratio of 10 is linear. Queries that choose partitions
-by more than constants are executed, with flat ORC as their yardstick, whose partitions Spark
-chooses at run time.
+It also measures checks and maintenance of these tables. The yardstick has a tenth of the deltas or
+partitions, so a ratio of 10 means linear growth. Statements of one partition are executed, on a
+table with a hundredth of the partitions as the yardstick. Queries that choose partitions not only
+by constants are executed too. Their yardstick is flat ORC, where Spark chooses partitions at run
+time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _ONE = {
     "UPDATE of one": "UPDATE {}_partitions SET id = id + 1 WHERE p = 7",
     "INSERT into one": "INSERT INTO {}_partitions VALUES (7, 7)",
 }
-# Queries whose partitions are known by more than constants.
+# Queries that choose partitions not only by constants.
 _CHOSEN = {
     "ten chosen by a join": "SELECT count(*), max(id) FROM {0} JOIN days USING (p) WHERE month = 3",
     "the newest one": "SELECT max(id) FROM {0} WHERE p = (SELECT max(p) FROM {0})",
@@ -48,13 +49,13 @@ _ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 def run(
     stage: Stage, *, deltas: int, partitions: int, rounds: int, only: Sequence[str] = ()
 ) -> tuple[CaseResult, ...]:
-    """Make the tables and measure.
+    """Create the tables and measure the cases.
 
     Args:
-        stage: what the suite runs in.
-        deltas: how many deltas the larger table has.
-        partitions: how many partitions the larger table has.
-        rounds: rounds of each case after those that warm up.
+        stage: environment of the suite.
+        deltas: number of deltas of the larger table.
+        partitions: number of partitions of the larger table.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
     """
     spark = stage.spark
@@ -126,7 +127,7 @@ def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...
 
 
 def _case(spark: SparkSession, name: str, text: str) -> Case:
-    """Return the case of a statement that only describes many deltas or partitions."""
+    """Return the case of a statement that only plans over many deltas or partitions."""
 
     def telling(table: str) -> Contender:
         return Contender(run=lambda _: product.query(spark, text.format(table)).collect())
@@ -175,7 +176,7 @@ def _maintaining(spark: SparkSession, partitions: int) -> Case:
 
 
 def _make_star(spark: SparkSession, partitions: int) -> None:
-    """Make a table that chooses ten partitions, and flat ORC files with such partitions."""
+    """Create a table that chooses ten partitions, and flat ORC files with the same partitions."""
     product.execute(spark, f"CREATE TABLE days (p INT, month INT) {_ACID}")
     product.execute(
         spark,
@@ -192,7 +193,7 @@ def _make_star(spark: SparkSession, partitions: int) -> None:
 
 
 def _run_case(spark: SparkSession, name: str, text: str) -> Case:
-    """Return the case of a query that is run over the ACID table and over the flat one."""
+    """Return the case of a query that is run over the ACID table and over the flat table."""
 
     def counting(table: str) -> Contender:
         def run(_: int) -> None:

@@ -1,5 +1,6 @@
-"""Suite ``plans``: the time to plan queries of TPC-DS, and short statements, beside flat ORC; and
-their calls from Python into the JVM.
+"""Suite ``plans``: the time to plan TPC-DS queries and short statements, against flat ORC.
+
+It also counts the calls of statements from Python into the JVM.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Plans:
     """Results of the suite.
 
     Args:
-        cases: ratios.
+        cases: results of the cases.
         calls: number of calls from Python into the JVM, by statement.
     """
 
@@ -48,11 +49,11 @@ class Plans:
 
 
 def run(stage: Stage, *, rounds: int, only: Sequence[str] = ()) -> Plans:
-    """Load all tables of TPC-DS, and one of 1,000 rows, and measure.
+    """Load all TPC-DS tables and a table of 1,000 rows, and measure the cases.
 
     Args:
-        stage: what the suite runs in.
-        rounds: rounds of each case after those that warm up.
+        stage: environment of the suite.
+        rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
     """
     spark, data = stage.spark, stage.data
@@ -158,7 +159,7 @@ def _updated(spark: SparkSession) -> Case:
 
 
 def _calls(spark: SparkSession) -> dict[str, int]:
-    """Count the calls of one SELECT, UPDATE and MERGE, each after one like it."""
+    """Count the calls of one SELECT, UPDATE and MERGE, each after a similar statement."""
     table = f"{queries.ACID_DATABASE}.few"
     statements = {
         "SELECT of a row": f"SELECT * FROM {table} WHERE id = {{}}",

@@ -1,4 +1,4 @@
-"""Suite ``processes``: jobs that start, insert one row and end, so that none lives to maintain."""
+"""Suite ``processes``: short jobs that start, insert one row and end, without time to maintain."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Result:
     """Result of the suite.
 
     Args:
-        most_deltas: deltas of the table after a process, at most.
-        bases: of the table at the end.
-        seconds: median of a process, from its start to its end.
-        slowest: seconds of the slowest.
+        most_deltas: largest number of deltas of the table after a process.
+        bases: number of bases of the table at the end.
+        seconds: median seconds of a process from its start to its end.
+        slowest: seconds of the slowest process.
     """
 
     most_deltas: int
@@ -42,13 +42,13 @@ class Result:
 
 
 def run(work: Path, processes: int, together: int, *, driver_memory: str) -> Result:
-    """Run processes of one INSERT each, some of them together.
+    """Run processes of one INSERT each, several at a time.
 
     Args:
         work: directory of the warehouse.
-        processes: their number.
-        together: how many run at a time.
-        driver_memory: heap of the session that makes the table, and reads it at the end.
+        processes: number of processes.
+        together: number of processes that run at a time.
+        driver_memory: heap of the session that creates the table, and reads it at the end.
 
     Raises:
         AnswerError: a row is missing.
@@ -60,9 +60,9 @@ def run(work: Path, processes: int, together: int, *, driver_memory: str) -> Res
         done = [pool.submit(_insert, work, number) for number in range(processes)]
         ended = [future.result() for future in tqdm(done, unit="process")]
     with spark_session(work, driver_memory=driver_memory) as spark:
-        found = product.query(spark, f"SELECT id FROM {TABLE} ORDER BY id").collect()
-    if [row[0] for row in found] != list(range(processes)):
-        raise AnswerError(f"{TABLE} has {len(found)} rows after {processes} INSERTs")
+        ids = product.query(spark, f"SELECT id FROM {TABLE} ORDER BY id").collect()
+    if [row[0] for row in ids] != list(range(processes)):
+        raise AnswerError(f"{TABLE} has {len(ids)} rows after {processes} INSERTs")
     seconds = sorted(taken for taken, _ in ended)
     return Result(
         most_deltas=max(deltas for _, deltas in ended),
@@ -91,7 +91,7 @@ def sections(processes: int, together: int, result: Result) -> tuple[Section, ..
 
 
 def _insert(work: Path, number: int) -> tuple[float, int]:
-    """Run one process; its seconds, and the deltas of the table after it."""
+    """Run one process; return its seconds, and the number of deltas of the table after it."""
     begun = time.perf_counter()
     command = [sys.executable, "-m", "tpcds_bench.one_insert", str(work), str(number)]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)

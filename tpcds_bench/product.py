@@ -1,4 +1,4 @@
-"""Use of acidsql by the benchmark, only through its public interface."""
+"""The benchmark's use of acidsql, only through its public interface."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tpcds_bench.data import Column
 
 FAILURES = (PySparkException, Py4JError)
-"""What a statement that cannot be done raises."""
+"""Exceptions of a statement that fails."""
 
 
 def query(spark: SparkSession, text: str) -> DataFrame:
@@ -32,7 +32,7 @@ def query(spark: SparkSession, text: str) -> DataFrame:
 
 
 def execute(spark: SparkSession, text: str) -> int | None:
-    """Run a statement and return the number of affected rows, or None when it reports none."""
+    """Run a statement; return the number of affected rows, or None if it reports no number."""
     rows: list[Any] = acidsql.sql(spark, text).collect()
     if not rows or "num_affected_rows" not in rows[0]:
         return None
@@ -48,12 +48,12 @@ def write_stream(
 
 def directories_read(frame: DataFrame) -> int:
     """Return the number of directories that the statement of a DataFrame read."""
-    found = acidsql.metrics(frame)
-    return 0 if found is None else found.directories_read
+    counters = acidsql.metrics(frame)
+    return 0 if counters is None else counters.directories_read
 
 
 def create_database(spark: SparkSession, database: str) -> None:
-    """Create an ACID database and make it the current one."""
+    """Create an ACID database, and make it the current database."""
     execute(spark, f"CREATE DATABASE {database}")
     execute(spark, f"USE {database}")
 
@@ -79,12 +79,12 @@ def create_table(
 
 
 class CompactionError(RuntimeError):
-    """Error of a compaction that did not do its work."""
+    """Error of a compaction that did not happen or did not remove old directories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Directories of a table, all partitions together.
+    """Numbers of a table's directories, over all partitions.
 
     Args:
         bases: number of base directories.
@@ -98,7 +98,7 @@ class Layout:
 
     @property
     def directories(self) -> int:
-        """Number of all of them."""
+        """Number of all directories."""
         return self.bases + self.deltas + self.delete_deltas
 
     def __str__(self) -> str:
@@ -106,14 +106,14 @@ class Layout:
 
 
 def compact(spark: SparkSession, table: str, kind: str) -> None:
-    """Compact a table, every partition of it, and have what it replaced removed.
+    """Compact every partition of a table, and remove the replaced directories.
 
-    A partition with a single delta is left out, or refused: there is nothing to merge.
+    A partition with a single delta is skipped or refused, because there is nothing to merge.
 
     Raises:
-        CompactionError: nothing was compacted, or old directories are still there.
+        CompactionError: nothing was compacted, or old directories still exist.
     """
-    # DataFrames of earlier statements have been read; their leases would keep old directories.
+    # DataFrames of earlier statements have been read; their leases would retain old directories.
     acidsql.release(spark)
     rows = acidsql.sql(spark, f"ALTER TABLE {table} COMPACT '{kind}' AND WAIT").collect()
     states = Counter(row["state"] for row in rows)
@@ -129,7 +129,7 @@ def cluster(spark: SparkSession, table: str, columns: Sequence[str]) -> None:
     """Cluster the rows of a table by some columns.
 
     Raises:
-        CompactionError: it was not done.
+        CompactionError: the rows were not clustered.
     """
     acidsql.release(spark)
     rows = acidsql.sql(spark, f"OPTIMIZE {table} ZORDER BY ({', '.join(columns)})").collect()
@@ -138,21 +138,22 @@ def cluster(spark: SparkSession, table: str, columns: Sequence[str]) -> None:
 
 
 def point_read_shares(spark: SparkSession, table: str) -> dict[str, float]:
-    """Return the share of row groups that a condition on one value reads, for each column that a
-    table without partitions is clustered by.
+    """Return the share of row groups that a condition on one value reads.
+
+    It is returned for each column that the table, which has no partitions, is clustered by.
     """
     (one,) = acidsql.health(spark, table)
     return dict(one.point_read_shares)
 
 
 def _places(spark: SparkSession, table: str) -> int:
-    """Count the partitions that have directories, on the local disk; 1 for a plain table."""
-    found = root(spark, table).rglob("*")
-    return len({p.parent for p in found if p.is_dir() and p.name.startswith(("base_", "delta_"))})
+    """Count a table's partitions with directories on the local disk; 1 without partitions."""
+    paths = root(spark, table).rglob("*")
+    return len({p.parent for p in paths if p.is_dir() and p.name.startswith(("base_", "delta_"))})
 
 
 def maintain(spark: SparkSession) -> None:
-    """Do a round of maintenance."""
+    """Run a round of maintenance."""
     acidsql.maintenance(spark)
 
 
@@ -167,9 +168,9 @@ def layout(spark: SparkSession, table: str) -> Layout:
 
 
 def layout_below(place: Path) -> Layout:
-    """Count the directories of a table that lies on the local disk, without Spark.
+    """Count the directories of a table on the local disk, without Spark.
 
-    Others may remove directories meanwhile.
+    Other processes may remove directories meanwhile.
     """
     names = [name for _, directories, _ in os.walk(place) for name in directories]
     return Layout(

@@ -1,4 +1,4 @@
-"""Profile of a statement: time in Spark's jobs, and in this process between them."""
+"""Profile of a statement: the time in Spark's jobs, and in this process between the jobs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _PACKAGE = str(Path(acidsql.__file__).parent)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Anatomy of one run.
+    """Profile of one run.
 
     Args:
-        wall: seconds on the clock, longer than unprofiled.
+        wall: seconds on the clock; profiling makes the run longer.
         jobs: number of Spark jobs.
-        tasks: number of their tasks.
-        job_seconds: seconds during which a job ran, jobs at the same time counted once.
-        functions: functions of acidsql, and py4j's call into the JVM, that took longest, with
+        tasks: number of tasks of these jobs.
+        job_seconds: seconds during which at least one job ran.
+        functions: the functions of acidsql, and py4j's call into the JVM, that took longest, with
             their cumulative seconds.
     """
 
@@ -42,9 +42,9 @@ class Profile:
 
 
 def profile(spark: SparkSession, run: Callable[[], None]) -> Profile:
-    """Run something once under the profiler.
+    """Run a function once under the profiler.
 
-    Jobs are seen when they run in the calling thread or in threads that inherit its job group.
+    The profile contains jobs of the calling thread and of threads that inherit its job group.
     """
     group = f"profile-{uuid.uuid4()}"
     spark.sparkContext.setJobGroup(group, "profile")
@@ -64,7 +64,7 @@ def profile(spark: SparkSession, run: Callable[[], None]) -> Profile:
 
 
 def _jobs(spark: SparkSession, group: str) -> tuple[list[tuple[float, float]], int]:
-    """Return begin and end of each job of a group in seconds, and the number of tasks."""
+    """Return the start and end of each job of a group in seconds, and the number of tasks."""
     store = spark.sparkContext._jsc.sc().statusStore()
     spans, tasks = [], 0
     for job_id in spark.sparkContext.statusTracker().getJobIdsForGroup(group):
@@ -77,7 +77,7 @@ def _jobs(spark: SparkSession, group: str) -> tuple[list[tuple[float, float]], i
 
 
 def _covered(spans: list[tuple[float, float]]) -> float:
-    """Return the length of the union of spans."""
+    """Return the total length of the union of spans."""
     total, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, reached))

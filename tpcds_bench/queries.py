@@ -45,13 +45,12 @@ class QueryResult:
     """Result of one query.
 
     Args:
-        query: its number.
-        rows: rows of DuckDB's answer.
-        duel: costs over ACID tables and over flat ORC, after both were answered once; None if that
-            failed.
-        flat: ACID tables against flat ORC.
-        duckdb: ACID tables against DuckDB.
-        note: the difference, the failure, or the reason of the rewrite; may be empty.
+        query: number of the query.
+        rows: number of rows of DuckDB's answer.
+        duel: costs over ACID tables and over flat ORC, after each has run once; None if one failed.
+        flat: verdict on ACID tables against flat ORC.
+        duckdb: verdict on ACID tables against DuckDB.
+        note: the difference, the failure, or the reason for the rewrite; may be empty.
     """
 
     query: int
@@ -63,8 +62,9 @@ class QueryResult:
 
     @property
     def passed(self) -> bool:
-        """Return whether ACID tables give the rows of flat ORC and of DuckDB, perhaps after a
-        rewrite.
+        """Return whether ACID tables give the same rows as flat ORC and DuckDB.
+
+        A rewrite of the query is allowed.
         """
         return self.flat is Verdict.EQUAL and self.duckdb in {
             Verdict.EQUAL,
@@ -77,10 +77,10 @@ class LoadError(RuntimeError):
 
 
 def run(stage: Stage, *, numbers: Iterable[int], rounds: int) -> tuple[QueryResult, ...]:
-    """Load all tables, answer the queries with the given numbers, and measure each so many times.
+    """Load all tables, run the queries with the given numbers, and measure each query.
 
     Raises:
-        LoadError: a table is wrong before any query ran.
+        LoadError: a table is wrong before any query has run.
     """
     spark, data = stage.spark, stage.data
     duck = duckdb_with(data, TABLES)
@@ -94,7 +94,7 @@ def run(stage: Stage, *, numbers: Iterable[int], rounds: int) -> tuple[QueryResu
 
 
 def passed(results: Sequence[QueryResult]) -> bool:
-    """Return whether every query passed, with no more rewrites than allowed."""
+    """Return whether every query passed, with at most the allowed number of rewrites."""
     return all(result.passed for result in results) and _rewritten(results) <= MAX_REWRITES
 
 
@@ -139,16 +139,16 @@ def sections(data: Dataset, results: Sequence[QueryResult]) -> tuple[Section, ..
     )  # fmt: skip
 
 
-def _costs(found: Duel | None) -> tuple[str | float, ...]:
+def _costs(costs: Duel | None) -> tuple[str | float, ...]:
     """Return ratios of wall time and processor time to flat ORC, and seconds over ACID tables."""
-    if found is None:
+    if costs is None:
         return "", "", ""
-    seconds = statistics.median(sample.wall for sample in found.subject)
-    return found.wall_ratio, found.cpu_ratio, seconds
+    seconds = statistics.median(sample.wall for sample in costs.subject)
+    return costs.wall_ratio, costs.cpu_ratio, seconds
 
 
 def _ratios(duels: Sequence[Duel]) -> str:
-    """Return a sentence about the total cost of all queries beside flat ORC."""
+    """Return a sentence on the total cost of all queries against flat ORC."""
     if not duels:
         return ""
     mean = statistics.geometric_mean(d.wall_ratio for d in duels)
@@ -173,9 +173,10 @@ def load_flat(spark: SparkSession) -> None:
 
 
 def load_acid(spark: SparkSession, data: Dataset, duck: Any) -> None:
-    """Load ACID tables, and rewrite a tenth of their rows as they are.
+    """Load ACID tables, and rewrite a tenth of their rows unchanged.
 
-    The rows stay what flat ORC holds, and every query has to read two deltas and a delete delta.
+    The rows remain the same as in flat ORC, and every query has to read two deltas and a delete
+    delta.
     """
     for table in tqdm(TABLES, unit="table", desc="ACID tables"):
         product.create_table(spark, table, data.columns[table])
@@ -188,7 +189,7 @@ def load_acid(spark: SparkSession, data: Dataset, duck: Any) -> None:
 
 
 def _result(spark: SparkSession, duck: Any, number: int, text: str, rounds: int) -> QueryResult:
-    found: Duel | None = None
+    measured: Duel | None = None
     expected = _duckdb_answer(duck, text)
     notes: tuple[str | None, ...]
     try:
@@ -199,15 +200,15 @@ def _result(spark: SparkSession, duck: Any, number: int, text: str, rounds: int)
         verdict, duckdb_note = _against_duckdb(spark, duck, number, text, expected, acid)
         flat_verdict = Verdict.EQUAL if flat_note is None else Verdict.DIFFERENT
         notes = (flat_note and f"flat ORC: {flat_note}", duckdb_note)
-        found = _duel(spark, text, rounds)
+        measured = _duel(spark, text, rounds)
     except product.FAILURES as err:
-        # One query that fails must not hide what the others give.
+        # A failed query must not hide the results of the other queries.
         verdict = flat_verdict = Verdict.ERROR
         notes = (str(err)[:300],)
     return QueryResult(
         query=number,
         rows=len(expected.rows),
-        duel=found,
+        duel=measured,
         flat=flat_verdict,
         duckdb=verdict,
         note="; ".join(note for note in notes if note),

@@ -1,8 +1,8 @@
 """Processor seconds of reads of an ACID table, and of flat ORC by Spark.
 
-``python -m tpcds_bench.readers --scale 1`` prints a table. Each query runs in one process over
-store_sales: compacted, then with a hundredth of its rows deleted, then with as many updated. In
-each round both have their turn; the first one is reported apart.
+``python -m tpcds_bench.readers --scale 1`` prints a table. All queries run in one process over
+store_sales: first compacted, then with 1 % of its rows deleted, then with another 1 % updated. Each
+round reads both tables; the first round is reported separately.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ def _load(spark: SparkSession, data: Dataset) -> None:
         product.compact(spark, table, "major")
 
 
-def _way(spark: SparkSession, text: str, way: str) -> Sample:
-    """Run a query over one of the tables; return what it costs."""
+def _sample(spark: SparkSession, text: str, kind: str) -> Sample:
+    """Run a query over one of the tables; return its cost."""
 
     def run() -> object:
-        if way == "flat":
+        if kind == "flat":
             return spark.sql(text.format(_FLAT)).collect()
         return product.query(spark, text.format(_ACID)).collect()
 
@@ -93,9 +93,9 @@ def _row(samples: list[Sample]) -> str:
 @click.option("--only", multiple=True, help="Part of the name of a query (repeatable).")
 @click.option("--driver-memory", default="4g", show_default=True, help="Heap of Spark's JVM.")
 def main(data: Path, scale: float, rounds: int, only: tuple[str, ...], driver_memory: str) -> None:
-    """Print CPU seconds of later rounds (of the first), and seconds, of each query and way."""
+    """Print CPU seconds of later rounds (of the first), and seconds, of each query and table."""
     source = dataset(data, scale)
-    ways = ("acid", "flat")
+    kinds = ("acid", "flat")
     with (
         TemporaryDirectory(prefix="readers-") as work,
         spark_session(Path(work), driver_memory=driver_memory) as spark,
@@ -109,11 +109,11 @@ def main(data: Path, scale: float, rounds: int, only: tuple[str, ...], driver_me
             for name, text in _queries(source).items():
                 if only and not any(part in name for part in only):
                     continue
-                samples: dict[str, list[Sample]] = {way: [] for way in ways}
+                samples: dict[str, list[Sample]] = {kind: [] for kind in kinds}
                 for number in range(rounds):
-                    for way in ways[number % 2 :] + ways[: number % 2]:
-                        samples[way].append(_way(spark, text, way))
-                cells = " | ".join(_row(samples[way]) for way in ways)
+                    for kind in kinds[number % 2 :] + kinds[: number % 2]:
+                        samples[kind].append(_sample(spark, text, kind))
+                cells = " | ".join(_row(samples[kind]) for kind in kinds)
                 click.echo(f"| {step} | {name} | {cells} |")
 
 

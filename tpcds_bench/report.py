@@ -1,4 +1,4 @@
-"""Reports: Markdown for people, JSON for programs."""
+"""Reports: Markdown for readers, JSON for programs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Chart:
     """Horizontal bars.
 
     Args:
-        unit: what they measure.
-        bars: label, value and goal of each; None where there is no goal.
+        unit: quantity and unit of the values.
+        bars: label, value and goal of each bar; None without a goal.
     """
 
     unit: str
@@ -58,7 +58,7 @@ def environment(
     pyspark: str = pyspark.__version__,
     python: str = platform.python_version(),
 ) -> str:
-    """Return one sentence on what a report was made with."""
+    """Return one sentence on the environment of a report."""
     return (
         f"Scale factor {scale:g}, PySpark {pyspark}, Python {python}, {os.cpu_count()} processors."
     )
@@ -105,7 +105,7 @@ def write(output: Path, name: str, sections: Sequence[Section], payload: object)
 
 
 def _draw(stem: Path, section: Section) -> list[Path]:
-    """Draw the chart of a section: bars, and a mark at the goal of each."""
+    """Draw the chart of a section: bars, each with a mark at its goal."""
     chart = section.chart
     if chart is None:
         return []

@@ -1,7 +1,7 @@
-"""Requests that statements on an object store cost, beside flat ORC in the same bucket.
+"""Number of requests of statements on an object store, against flat ORC in the same bucket.
 
-What a stand-in of a store takes in time says nothing of the store; what is asked of it does. S3A
-counts the requests of a JVM, those of Spark's tasks in local mode too.
+The times on an emulated store do not apply to a real store, but the number of requests does. S3A
+counts the requests of a JVM, including those of Spark's tasks in local mode.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _TOTAL = "store_io_request"
-# S3A's counters, by the request that they count.
+# S3A's counters for each kind of request.
 _COUNTERS = {
     "LIST": ("object_list_request", "object_continue_list_request"),
     "HEAD": ("action_http_head_request",),
@@ -33,16 +33,16 @@ _ROWS, _PARTS = 200_000, 10
 
 
 class NotCountedError(Exception):
-    """Error of a location on whose file system requests are not counted."""
+    """Error of a location on a file system that does not count requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Statement on a partitioned table, ``{t}``, beside what does the same to flat ORC.
+    """Statement on a partitioned table, ``{t}``, and its equivalent on flat ORC.
 
     Attributes:
-        acid: statement of acidsql.
-        flat: statement of Spark, if it is another one; ``{new}`` is a place for a copy.
+        acid: statement for acidsql.
+        flat: statement for Spark, if it differs; ``{new}`` is the place for a copy.
     """
 
     name: str
@@ -90,16 +90,16 @@ class Cost:
 
     @property
     def ratio(self) -> float:
-        """All requests on the ACID table per one on flat ORC."""
+        """Number of requests on the ACID table, divided by the number on flat ORC."""
         return sum(self.acid.values()) / max(sum(self.flat.values()), 1)
 
 
 def run(spark: SparkSession, location: str) -> list[Cost]:
-    """Count the requests of each statement, after a table of each kind was made.
+    """Create a table of each kind, and count the requests of each statement.
 
     Args:
-        spark: session that can read and write there, with local tasks.
-        location: directory in a bucket; what is made below it is deleted.
+        spark: session that can read and write the location, with local tasks.
+        location: directory in a bucket; directories created below it are deleted.
 
     Raises:
         NotCountedError: the location is not on S3A.
@@ -138,7 +138,7 @@ def _costs(spark: SparkSession, counted: _Counted, new: str) -> Iterator[Cost]:
 
 
 def difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Return how many requests of each kind were made between two readings of S3A's counters."""
+    """Return the number of requests of each kind between two readings of S3A's counters."""
     made = Counter({name: after[name] - before.get(name, 0) for name in after})
     kinds = {kind: sum(made[name] for name in names) for kind, names in _COUNTERS.items()}
     others = max(made[_TOTAL] - sum(kinds.values()), 0)

@@ -1,6 +1,6 @@
-"""Rewrites of the TPC-DS queries that mean different things in Spark's and DuckDB's dialects.
+"""Rewrites of TPC-DS queries that have different meanings in Spark's and DuckDB's dialects.
 
-A rewrite is applied to the text for both engines, and only after the original answers differed.
+A rewrite is applied to the text for both engines, but only if the original answers differed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass
 
 MAX_REWRITES = 5
-"""How many of the 99 queries may need a rewrite."""
+"""Largest number of the 99 queries that may need a rewrite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    r"""Rewrite of one query's text after which both dialects mean the same.
+    r"""Rewrite of one query's text that has the same meaning in both dialects.
 
     Args:
         query: number of the query.

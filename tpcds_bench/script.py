@@ -1,7 +1,7 @@
-"""Maintenance script: changes of the tables, step by step, in SQL that both engines read.
+"""Maintenance script: changes of the tables, step by step, in SQL that both engines accept.
 
-Rows are chosen by arithmetic on keys, so that a step means the same rows in both engines. Only
-COMPACT has no counterpart in DuckDB; it must leave the rows as they are.
+Rows are chosen by arithmetic on keys, so that a step changes the same rows in both engines. Only
+COMPACT has no counterpart in DuckDB; it must not change the rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PARTITION_COLUMN = "ss_store_sk"
 _Schema = Mapping[str, Sequence[Column]]
 
 SALES = ("store_sales", PARTITIONED)
-"""Both copies of ``store_sales``; what is done to one is done to the other."""
+"""Both copies of ``store_sales``; each change applies to both copies."""
 
 
 class Compaction(StrEnum):
@@ -48,7 +48,7 @@ class Compaction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compact:
-    """Compact a table, every partition of it.
+    """Compact every partition of a table.
 
     Args:
         table: table name.
@@ -64,7 +64,7 @@ class Step:
     """Statements after which all tables are compared.
 
     Args:
-        name: what the step does, in the report.
+        name: description of the step in the report.
         actions: SQL texts for both engines, or compactions.
     """
 
@@ -115,7 +115,7 @@ def script(columns: _Schema) -> tuple[Step, ...]:
 
 
 def partitioned_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Return columns in the order of the partitioned copy: the partition column last."""
+    """Return columns in the order of the partitioned copy, with the partition column last."""
     return tuple(sorted(columns, key=lambda column: column.name == PARTITION_COLUMN))
 
 
@@ -142,7 +142,7 @@ def _compact(kind: Compaction) -> tuple[Compact, ...]:
 
 
 def _insert(table: str, columns: Sequence[Column], *, remainder: int, shift: int) -> str:
-    """Sell some tickets again, on weekdays only, a week later and under new numbers."""
+    """Insert some tickets again: only those of weekdays, a week later, under new numbers."""
     changed = {
         "ss_ticket_number": f"ss_ticket_number + {shift}",
         "ss_sold_date_sk": "d_date_sk + 7",
@@ -172,7 +172,7 @@ WHERE ss_item_sk IN (SELECT i_item_sk FROM item WHERE i_category = 'Music')
 
 
 def _move_store(table: str, _: Sequence[Column]) -> str:
-    """Move rows to the partition of NULL, to a new partition, and from NULL to a named one."""
+    """Move rows to the NULL partition, to a new partition, and from NULL to another partition."""
     return f"""\
 UPDATE {table} SET
   ss_store_sk = CASE ss_item_sk % 3
@@ -181,7 +181,7 @@ WHERE ss_ticket_number % 200 = 11"""
 
 
 def _update_again(table: str, _: Sequence[Column]) -> str:
-    """Update rows of the base, of inserts and of earlier updates alike."""
+    """Update rows of the base, of inserts and of earlier updates."""
     return f"""\
 UPDATE {table} SET ss_quantity = -ss_quantity, ss_ext_tax = NULL
 WHERE ss_ticket_number % 100 = 7 AND ss_item_sk % 2 = 0 OR ss_ticket_number % 1000 = 123"""
@@ -200,7 +200,7 @@ WHERE sale.ss_quantity < -50
 
 
 def _merge(table: str, columns: Sequence[Column], *, shift: int) -> str:
-    """Match tickets 1 and 2 of a hundred, add ticket 3 again, touch some that do not match."""
+    """Match tickets 1 and 2 of each hundred, add ticket 3 again, change some unmatched tickets."""
     changed = {
         "ss_ticket_number": "CASE WHEN ss_ticket_number % 100 = 3"
         f" THEN ss_ticket_number + {shift} ELSE ss_ticket_number END AS ss_ticket_number",
@@ -227,7 +227,7 @@ WHEN NOT MATCHED BY SOURCE AND target.ss_ticket_number % 200 = 78 THEN DELETE"""
 
 
 def _merge_returns(table: str, _: Sequence[Column]) -> str:
-    """Take returned goods out of the sales."""
+    """Subtract returned goods from the sales."""
     return f"""\
 MERGE INTO {table} USING store_returns
 ON ss_ticket_number = sr_ticket_number AND ss_item_sk = sr_item_sk

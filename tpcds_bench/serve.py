@@ -1,8 +1,7 @@
-"""Cost of a statement by ``acidsql serve``, beside Spark's own server and beside ``acidsql.sql`` in
-the process.
+"""Cost of a statement through ``acidsql serve``, Spark's server, and ``acidsql.sql``.
 
-Servers run in processes of their own; so does a client of Spark Connect, and PyHive, the client of
-the Thrift server, in this one.
+Servers run in separate processes, and so does the client of Spark Connect. PyHive, the client of
+the Thrift server, and ``acidsql.sql`` run in this process.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _ROWS = 10_000
 _PROGRAM = "from acidsql.repl.main import main; main()"
 _SPARKS_SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 _CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-# Collects the statement of each line of JSON, and answers each by an empty line.
+# Program that collects the statement in each line of JSON, and answers with an empty line.
 _CONNECT_CLIENT = """
 import json, sys
 from pyspark.sql import SparkSession
@@ -56,10 +55,10 @@ Client = Callable[[int], AbstractContextManager[Run]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Statement that is measured.
+    """Measured statement.
 
     Attributes:
-        of_acid: whether Spark without acidsql cannot run it.
+        of_acid: whether the statement needs acidsql.
     """
 
     text: str
@@ -77,29 +76,29 @@ STATEMENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Milliseconds of a statement, by the way it was run; medians."""
+    """Median milliseconds of a statement for each runner."""
 
     text: str
     milliseconds: Mapping[str, float]
 
-    def ratio(self, way: str, of: str) -> float | None:
-        """Return how many times as long one way takes as another one."""
-        if way not in self.milliseconds or of not in self.milliseconds:
+    def ratio(self, runner: str, of: str) -> float | None:
+        """Return the time of one runner, divided by the time of another; None if one is missing."""
+        if runner not in self.milliseconds or of not in self.milliseconds:
             return None
-        return round(self.milliseconds[way] / self.milliseconds[of], 2)
+        return round(self.milliseconds[runner] / self.milliseconds[of], 2)
 
 
 def run(
     spark: SparkSession, work: Path, *, rounds: int, connect: bool = False, warm_up: int = 10
 ) -> list[Cost]:
-    """Measure every statement, each way in turn.
+    """Measure every statement with all runners in turns.
 
     Args:
         spark: session of this process.
         work: empty directory.
-        rounds: rounds that count.
-        connect: whether the servers are those of Spark Connect, else of Hive's protocol.
-        warm_up: rounds before those.
+        rounds: rounds that are counted.
+        connect: whether the servers use Spark Connect; otherwise they use Hive's protocol.
+        warm_up: warm-up rounds before these.
     """
     with ExitStack() as stack:
         sparks, ours = (
@@ -107,35 +106,37 @@ def run(
             if connect
             else (_sparks_server, _acidsql_serve)
         )
-        ways: dict[str, Run] = {
+        runners: dict[str, Run] = {
             "spark.sql": lambda text: spark.sql(text).collect(),
             "acidsql.sql": lambda text: acidsql.sql(spark, text).collect(),
             "Spark's server": stack.enter_context(sparks(work / "spark")),
             "acidsql serve": stack.enter_context(ours(work / "acidsql")),
         }
-        for way, execute in ways.items():
-            if way != "acidsql.sql":  # its session is that of spark.sql
+        for runner, execute in runners.items():
+            if runner != "acidsql.sql":  # it uses the session of spark.sql
                 execute(_FLAT)
-            if _is_ours(way):
+            if _is_ours(runner):
                 execute(_ACID)
                 execute(_FILL)
-        return [_cost(statement, ways, rounds, warm_up) for statement in STATEMENTS]
+        return [_cost(statement, runners, rounds, warm_up) for statement in STATEMENTS]
 
 
-def _is_ours(way: str) -> bool:
-    return way.startswith("acidsql")
+def _is_ours(runner: str) -> bool:
+    return runner.startswith("acidsql")
 
 
-def _cost(statement: Statement, ways: Mapping[str, Run], rounds: int, warm_up: int) -> Cost:
-    chosen = {way: run for way, run in ways.items() if _is_ours(way) or not statement.of_acid}
-    taken: dict[str, list[float]] = {way: [] for way in chosen}
+def _cost(statement: Statement, runners: Mapping[str, Run], rounds: int, warm_up: int) -> Cost:
+    chosen = {
+        runner: run for runner, run in runners.items() if _is_ours(runner) or not statement.of_acid
+    }
+    taken: dict[str, list[float]] = {runner: [] for runner in chosen}
     for number in range(warm_up + rounds):
-        for way, execute in chosen.items():
+        for runner, execute in chosen.items():
             begun = time.perf_counter()
             execute(statement.text)
             if number >= warm_up:
-                taken[way].append((time.perf_counter() - begun) * 1000)
-    medians = {way: statistics.median(times) for way, times in taken.items()}
+                taken[runner].append((time.perf_counter() - begun) * 1000)
+    medians = {runner: statistics.median(times) for runner, times in taken.items()}
     return Cost(text=statement.text, milliseconds=medians)
 
 
@@ -196,7 +197,7 @@ def _free_port() -> int:
 
 @contextmanager
 def _running(command: Sequence[str], home: Path, port: int, client: Client) -> Iterator[Run]:
-    """Run a server within the block, and yield what runs a statement by it."""
+    """Run a server within the block, and yield a function that runs a statement on it."""
     home.mkdir(parents=True)
     with (
         (home / "log").open("wb") as log,
@@ -263,19 +264,19 @@ def _collected(process: subprocess.Popen[str], text: str) -> None:
 def _executed(connection: Any, text: str) -> object:
     with contextlib.closing(connection.cursor()) as cursor:
         cursor.execute(text)
-        # A statement of Spark's without columns has one here, without rows.
+        # For a Spark statement without columns, the server returns a column without rows.
         return cursor.fetchall()
 
 
 def sections(costs: Sequence[Cost]) -> list[Section]:
     """Return the report."""
-    ways = ("spark.sql", "acidsql.sql", "Spark's server", "acidsql serve")
+    runners = ("spark.sql", "acidsql.sql", "Spark's server", "acidsql serve")
     rows = [
         (
             cost.text,
             *(
-                round(cost.milliseconds[way], 1) if way in cost.milliseconds else None
-                for way in ways
+                round(cost.milliseconds[runner], 1) if runner in cost.milliseconds else None
+                for runner in runners
             ),
             cost.ratio("acidsql serve", "Spark's server"),
             cost.ratio("acidsql serve", "acidsql.sql"),
@@ -287,7 +288,7 @@ def sections(costs: Sequence[Cost]) -> list[Section]:
             title="Statements by a server",
             text=f"Medians in milliseconds; tables of {_ROWS:,} rows. Spark by itself cannot "
             "run what is about ACID tables.",
-            headers=("statement", *ways, "of Spark's server", "of acidsql.sql"),
+            headers=("statement", *runners, "of Spark's server", "of acidsql.sql"),
             rows=rows,
         )
     ]

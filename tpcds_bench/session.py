@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from tpcds_bench.data import Dataset
 
-# The 99 texts name columns as "30 days"; without this Spark takes them for strings. It needs ANSI
-# mode, which is Spark 4's default and not Spark 3.5's.
+# The 99 texts quote column names, as in "30 days". Without this setting, Spark reads them as
+# strings. The setting needs ANSI mode, which is the default in Spark 4 but not in Spark 3.5.
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
@@ -27,7 +27,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # What a suite measures is what it asks for; ``day`` switches it on.
+    # A suite measures only the compactions that it requests; ``day`` switches this on.
     "spark.acidsql.compaction.auto": "off",
 }
 
@@ -37,7 +37,7 @@ class Stage:
     """Environment of a suite.
 
     Args:
-        spark: session of its own.
+        spark: session of the suite.
         data: source data.
         work: empty directory that is removed at the end.
     """
@@ -55,16 +55,16 @@ def spark_session(
     cores: int = 2,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """Start Spark with its warehouse in ``work`` and stop it at the end.
+    """Start Spark with its warehouse in ``work``, and stop it at the end.
 
     Args:
         work: directory for the warehouse and the embedded metastore.
         driver_memory: heap of the JVM, in Spark's notation.
         cores: threads of the local master.
-        settings: of Spark, beside :data:`SETTINGS`.
+        settings: Spark settings in addition to :data:`SETTINGS`.
 
     Raises:
-        RuntimeError: a session is already active, and its heap and warehouse are fixed.
+        RuntimeError: a session is already active, so its heap and warehouse cannot change.
     """
     if SparkSession.getActiveSession() is not None:
         raise RuntimeError("a Spark session is already active (stop it, or run in another process)")

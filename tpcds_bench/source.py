@@ -1,6 +1,6 @@
-"""Suite ``source``: ``format("acidsql")`` beside ``acidsql.table`` and ``INSERT INTO``.
+"""Suite ``source``: ``format("acidsql")`` against ``acidsql.table`` and ``INSERT INTO``.
 
-A session makes the table: rows of ``store_sales``, one in a hundred of them updated.
+A session creates the table: rows of ``store_sales``, one in a hundred updated.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Result:
     """Times of one action, in seconds of wall-clock time.
 
     Args:
-        name: of the action.
-        source: of each round, by ``format("acidsql")``.
-        session: of each round, by the session.
+        name: name of the action.
+        source: seconds of each round with ``format("acidsql")``.
+        session: seconds of each round with the session's functions.
     """
 
     name: str
@@ -39,32 +39,32 @@ class Result:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Medians of both."""
+        """Medians of both times."""
         return statistics.median(self.source), statistics.median(self.session)
 
 
 def run(spark: SparkSession, sales: Path, *, rounds: int) -> tuple[Result, ...]:
-    """Read a table whole and in parts, and append rows, both ways.
+    """Read a table as a whole and in parts, and append rows, in both ways.
 
     Args:
         spark: session.
         sales: Parquet files of ``store_sales``.
-        rounds: rounds after one that warms up.
+        rounds: rounds after one warm-up round.
 
     Raises:
-        AnswerError: both ways read other rows.
+        AnswerError: the two ways read different rows.
     """
     count = _make(spark, sales)
     acidsql.register(spark)
     _check(spark)
-    few = ("id", "ss_item_sk", "ss_net_paid")
+    three = ("id", "ss_item_sk", "ss_net_paid")
     one = f"id = {count // 2}"
     readings: Sequence[tuple[str, tuple[str, ...] | None, str | None]] = (
         ("all columns", None, None),
-        ("three columns", few, None),
-        ("one row, three columns", few, one),
+        ("three columns", three, None),
+        ("one row, three columns", three, one),
     )
-    found = [
+    reads = [
         _measured(
             name,
             partial(_read_by_source, spark, names, wanted),
@@ -85,7 +85,7 @@ def run(spark: SparkSession, sales: Path, *, rounds: int) -> tuple[Result, ...]:
         acidsql.sql(spark, f"INSERT INTO {_TARGET} SELECT * FROM {{rows}}", rows=rows)
 
     appended = _measured(f"append {_APPENDED:,} rows", append_by_source, append_by_session, rounds)
-    return (*found, appended)
+    return (*reads, appended)
 
 
 def sections(results: Sequence[Result]) -> tuple[Section, ...]:
@@ -108,7 +108,7 @@ def sections(results: Sequence[Result]) -> tuple[Section, ...]:
 
 
 def _make(spark: SparkSession, sales: Path) -> int:
-    """Make the tables; return the number of rows of the one that is read."""
+    """Create the tables; return the number of rows of the table that is read."""
     spark.read.parquet(str(sales)).limit(_ROWS).createOrReplaceTempView("sales_rows")
     properties = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     number = "row_number() OVER (ORDER BY ss_ticket_number, ss_item_sk)"
@@ -121,7 +121,7 @@ def _make(spark: SparkSession, sales: Path) -> int:
 
 
 def _check(spark: SparkSession) -> None:
-    """Compare the count and sums of both ways."""
+    """Compare the counts and sums that both ways read."""
     sums = ("count(1)", "sum(ss_quantity)", "sum(ss_net_paid)")
     both = [
         tuple(frame.selectExpr(*sums).collect()[0])
@@ -139,8 +139,8 @@ def _source(spark: SparkSession, names: Sequence[str] | None) -> DataFrame:
 
 
 def _chosen(frame: DataFrame, names: Sequence[str] | None, rows: str | None) -> DataFrame:
-    found = frame if rows is None else frame.where(rows)
-    return found if names is None else found.select(*names)
+    chosen = frame if rows is None else frame.where(rows)
+    return chosen if names is None else chosen.select(*names)
 
 
 def _read_by_source(spark: SparkSession, names: Sequence[str] | None, rows: str | None) -> None:
@@ -159,11 +159,11 @@ def _drain(frame: DataFrame) -> None:
 def _measured(
     name: str, source: Callable[[], None], session: Callable[[], None], rounds: int
 ) -> Result:
-    """Run both in turn, once to warm up and then ``rounds`` times."""
+    """Run both actions in turns: one warm-up round, then ``rounds`` rounds."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(1 + rounds):
-        for action, own in zip((source, session), times, strict=True):
+        for action, seconds in zip((source, session), times, strict=True):
             begun = time.perf_counter()
             action()
-            own.append(time.perf_counter() - begun)
+            seconds.append(time.perf_counter() - begun)
     return Result(name=name, source=tuple(times[0][1:]), session=tuple(times[1][1:]))

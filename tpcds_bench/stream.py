@@ -1,4 +1,4 @@
-"""Suite ``stream``: a query of Structured Streaming that merges into a table for a long time."""
+"""Suite ``stream``: a long Structured Streaming query that merges into a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "spark.acidsql.compaction.auto": "on",
-    # The progress of every batch is looked at in the end.
+    # The report uses the progress of every batch.
     "spark.sql.streaming.numRecentProgressUpdates": "1000000",
 }
 """Settings of the session of the suite."""
@@ -37,7 +37,7 @@ _COLUMNS = (
 _POLL = 1.0
 _GOAL = 0.8
 _MINUTE = 60.0
-_SPAN = 5  # minutes that are compared
+_SPAN = 5  # number of minutes that are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +45,9 @@ class Size:
     """Size of the stream.
 
     Args:
-        minutes: for which it runs, after its first batch.
-        rows: of a batch.
-        keys: different keys, so rows of the table after a while.
+        minutes: minutes for which the stream runs after its first batch.
+        rows: rows of a batch.
+        keys: number of different keys, which becomes the number of rows of the table.
     """
 
     minutes: int
@@ -60,12 +60,12 @@ class Result:
     """Result of the suite.
 
     Args:
-        rates: rows per second, of each minute after the first batch.
-        costs: seconds of processor time per 1,000 rows, maintenance included, of the same minutes;
-            what else the machine does hardly changes them.
-        batches: all batches that were committed.
-        most_directories: of the table, at any time.
-        directories: of the table at the end.
+        rates: rows per second in each minute after the first batch.
+        costs: seconds of processor time per 1,000 rows in the same minutes, including maintenance;
+            other work on the machine hardly changes them.
+        batches: number of committed batches.
+        most_directories: largest number of directories of the table at any time.
+        directories: directories of the table at the end.
     """
 
     rates: tuple[float, ...]
@@ -76,25 +76,25 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        """Median rate of the last minutes, divided by that of the first minutes."""
+        """Median rate of the last minutes, divided by the median of the first minutes."""
         return _last(self.rates) / _first(self.rates)
 
     @property
     def cost_ratio(self) -> float:
-        """Median cost of the first minutes, divided by that of the last minutes."""
+        """Median cost of the first minutes, divided by the median of the last minutes."""
         return _first(self.costs) / _last(self.costs)
 
 
 def run(spark: SparkSession, work: Path, size: Size) -> Result:
-    """Merge batch after batch by key for some minutes, with maintenance in the background.
+    """Merge batches by key for some minutes, with maintenance in the background.
 
     Args:
         spark: session with its warehouse in ``work``, and with ``SETTINGS``.
         work: directory of the warehouse.
-        size: of the stream.
+        size: size of the stream.
 
     Raises:
-        AnswerError: the table has other rows than the batches.
+        AnswerError: the rows of the table do not match the batches.
     """
     product.create_table(spark, _TABLE, _COLUMNS)
     born = (
@@ -148,7 +148,7 @@ def _last(values: Sequence[float]) -> float:
 
 
 def _key(value: str, size: Size) -> str:
-    """Return the SQL of the key of a value: neighbours are far from each other."""
+    """Return the SQL of the key of a value; consecutive values get distant keys."""
     return f"pmod({value} * 7919, {size.keys})"
 
 
@@ -156,7 +156,7 @@ def _watch(query: StreamingQuery, work: Path, size: Size) -> tuple[list[float], 
     """Wait until the stream has run for its minutes.
 
     Returns:
-        The processor seconds of each minute, and the most directories that were seen.
+        The processor seconds of each minute, and the largest number of directories.
 
     Raises:
         StreamingQueryException: the stream failed.
@@ -173,7 +173,7 @@ def _watch(query: StreamingQuery, work: Path, size: Size) -> tuple[list[float], 
 
 
 def _ends(query: StreamingQuery) -> list[float]:
-    """Return the time at which each batch ended, in seconds of the epoch."""
+    """Return the end time of each batch in seconds since the epoch."""
     ends = []
     for progress in query.recentProgress:
         if progress["numInputRows"]:
@@ -187,8 +187,8 @@ def rows_of_minutes(ends: Sequence[float], size: Size) -> list[int]:
     """Return the rows that were committed in each minute after the first batch.
 
     Args:
-        ends: time at which each batch ended, in seconds, in order.
-        size: of the stream.
+        ends: end times of the batches in seconds, in order.
+        size: size of the stream.
     """
     first = ends[0]
     minutes = [int((end - first) // _MINUTE) for end in ends[1:]]
@@ -198,9 +198,9 @@ def rows_of_minutes(ends: Sequence[float], size: Size) -> list[int]:
 def _check(spark: SparkSession, size: Size, reported: int) -> None:
     """Compare the table with the batches.
 
-    A batch may have been committed whose progress was not reported before the stream was stopped.
+    The stream may have been stopped after a batch committed and before it reported the batch.
     """
-    found = product.query(spark, f"SELECT id, n, text FROM {_TABLE}")
+    stored = product.query(spark, f"SELECT id, n, text FROM {_TABLE}")
     ((last,),) = product.query(spark, f"SELECT max(n) FROM {_TABLE}").collect()
     values = int(last) + 1
     if values % size.rows or values < reported * size.rows:
@@ -208,7 +208,7 @@ def _check(spark: SparkSession, size: Size, reported: int) -> None:
     expected = spark.range(values).selectExpr(f"{_key('id', size)} AS id", "id AS n")
     newest = expected.groupBy("id").agg({"n": "max"}).withColumnRenamed("max(n)", "n")
     whole = newest.selectExpr("id", "n", "concat('value ', n) AS text")
-    if found.exceptAll(whole).count() or whole.exceptAll(found).count():
+    if stored.exceptAll(whole).count() or whole.exceptAll(stored).count():
         raise AnswerError(f"{_TABLE} has other rows than {values // size.rows} batches")
 
 

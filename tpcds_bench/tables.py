@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from tpcds_bench.data import Column, Dataset
 
 CODEC = "zstd"
-"""That of ACID tables by default; another one for flat ORC would be measured as well."""
+"""Default codec of ACID tables, also used for flat ORC, so that codecs do not affect the ratios."""
 
 
 def source_views(spark: SparkSession, data: Dataset, tables: Iterable[str]) -> None:
-    """Make the Parquet file of each table a temporary view ``source_<table>``."""
+    """Create a temporary view ``source_<table>`` of each table's Parquet file."""
     for table in tables:
         spark.read.parquet(str(data.parquet(table))).createOrReplaceTempView(f"source_{table}")
 
@@ -26,7 +26,7 @@ def source_views(spark: SparkSession, data: Dataset, tables: Iterable[str]) -> N
 def databases(
     spark: SparkSession, data: Dataset, tables: Iterable[str], *, acid: str, flat: str
 ) -> None:
-    """Make source views, a database for flat tables, and one for ACID tables, the current one."""
+    """Create source views, a database for flat tables, and the current database for ACID tables."""
     source_views(spark, data, tables)
     spark.sql(f"CREATE DATABASE {flat}")
     product.create_database(spark, acid)
@@ -43,5 +43,5 @@ def names(columns: Iterable[Column]) -> str:
 
 
 def maxima(columns: Iterable[Column]) -> str:
-    """Return a select list that has to read every value of these columns."""
+    """Return a select list that reads every value of these columns."""
     return ", ".join(f"max({column.name})" for column in columns)

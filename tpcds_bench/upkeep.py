@@ -1,4 +1,4 @@
-"""Suites ``compaction`` and ``decay``: keeping a table fast, and what happens without it."""
+"""Suites ``compaction`` and ``decay``: the cost of compactions, and of a table without them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ACID, _FLAT = "upkeep_acid", "upkeep_flat"
 _SOURCE = "source_store_sales"
 _TABLE = f"{_ACID}.store_sales"
-# What makes a table need a compaction: name, kind of the compaction, goal, and DELETEs.
+# Compactions to measure: name, kind of the compaction, goal, and the DELETEs before it.
 _COMPACTIONS = {
     "minor, four inserts and two deletes": ("minor", 0.2, "ss_ticket_number % 1000 = {n}"),
     "major, deletes in few stripes": ("major", 0.3, "ss_ticket_number BETWEEN {n}0 AND {n}99"),
@@ -72,16 +72,16 @@ def compaction_sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[S
 
 
 def decay(stage: Stage, *, maintenance: int, rounds: int) -> tuple[Duel, ...]:
-    """Measure a query over all columns before and after each of some rounds of changes.
+    """Measure a query over all columns before and after each of several rounds of changes.
 
     Args:
-        stage: what the suite runs in.
-        maintenance: how many rounds of changes: each updates 1 % of the rows, deletes 1 %, and
-            inserts these again.
+        stage: environment of the suite.
+        maintenance: number of rounds of changes: each updates 1 % of the rows, deletes 1 %, and
+            inserts the deleted rows again.
         rounds: rounds of each measurement.
 
     Returns:
-        The query over the ACID table against the same over the flat one, which is not changed.
+        The query over the ACID table against the same query over the unchanged flat table.
     """
     spark, columns = stage.spark, stage.data.columns["store_sales"]
     _open(stage)
@@ -90,14 +90,14 @@ def decay(stage: Stage, *, maintenance: int, rounds: int) -> tuple[Duel, ...]:
     reading = f"SELECT {maxima(columns)} FROM"
     acid = querying(lambda text: product.query(spark, text), f"{reading} {_TABLE}")
     flat = querying(spark.sql, f"{reading} {_FLAT}.store_sales")
-    found = []
+    duels = []
     with tqdm(total=maintenance + 1, unit="round of changes") as progress:
         for number in range(maintenance + 1):
             if number:
                 _change(spark, names(columns), number)
-            found.append(duel(acid, flat, rounds=rounds, progress=lambda: None))
+            duels.append(duel(acid, flat, rounds=rounds, progress=lambda: None))
             progress.update()
-    return tuple(found)
+    return tuple(duels)
 
 
 def decay_sections(data: Dataset, results: Sequence[Duel]) -> tuple[Section, ...]:
@@ -129,7 +129,7 @@ def decay_sections(data: Dataset, results: Sequence[Duel]) -> tuple[Section, ...
 
 
 def _open(stage: Stage) -> None:
-    """Make the databases and the flat table."""
+    """Create the databases and the flat table."""
     databases(stage.spark, stage.data, ["store_sales"], acid=_ACID, flat=_FLAT)
     flat_table(stage.spark.table(_SOURCE), f"{_FLAT}.store_sales")
 

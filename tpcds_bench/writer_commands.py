@@ -1,4 +1,4 @@
-"""Commands of the suites of those who write all day: processes, threads, streams."""
+"""Commands of the suites for continuous writers: processes, threads, streams."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def conflicts_command(
 ) -> bool:
     """Measure small UPDATEs of different rows of one table by several writers.
 
-    Exits with 1 when one of them fails, conflicts or is lost.
+    Exits with 1 when an UPDATE fails, conflicts or is lost.
     """
     size = conflicts.Size(updates=updates, writers=writers, rows=rows, rounds=rounds)
     with settings.work() as work:
@@ -77,9 +77,9 @@ def conflicts_command(
 @click.option("--keys", default=20_000, show_default=True, help="Different keys of the rows.")
 @click.pass_obj
 def stream_command(settings: Settings, minutes: int, rows: int, keys: int) -> bool:
-    """Measure a long query of Structured Streaming that merges into a table.
+    """Measure a long Structured Streaming query that merges into a table.
 
-    Exits with 1 when the table has other rows than the stream.
+    Exits with 1 when the rows of the table do not match the stream.
     """
     size = stream.Size(minutes=minutes, rows=rows, keys=keys)
     with settings.session(stream.SETTINGS) as (spark, work):
@@ -93,7 +93,7 @@ def stream_command(settings: Settings, minutes: int, rows: int, keys: int) -> bo
 @click.option("--together", default=2, show_default=True, help="How many run at a time.")
 @click.pass_obj
 def processes_command(settings: Settings, number: int, together: int) -> bool:
-    """Measure what processes of one INSERT each leave of a table.
+    """Measure the state of a table after processes of one INSERT each.
 
     Exits with 1 when a process fails or a row is missing.
     """

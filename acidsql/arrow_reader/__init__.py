@@ -1,4 +1,4 @@
-"""Tables as Arrow has them, from pure Python: without Spark and without a JVM."""
+"""Read tables as Arrow tables from pure Python, without Spark or a JVM."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Arrays of Arrow from those of numpy and back, without those functions of Arrow's that
-import pandas if they can.
+"""Conversion between Arrow and numpy arrays that never imports pandas.
 
-That would take most of the time of a program that reads a few rows.
+Some of Arrow's functions import pandas if it is installed. The import would take most of the time
+of a program that reads a few rows.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import pyarrow as pa
 def array_of(
     values: npt.NDArray[np.integer], data_type: pa.DataType, valid: pa.Array | None = None
 ) -> pa.Array:
-    """Return the array whose buffer has some numbers.
+    """Return an Arrow array with numbers as its buffer.
 
     Args:
-        values: numbers of the width of the type, shape (rows,).
-        data_type: of fixed width.
-        valid: booleans, false where the array is to be NULL; None for no NULL.
+        values: numbers with the width of the type, shape (rows,).
+        data_type: type of fixed width.
+        valid: booleans, false where the array is NULL; None if no value is NULL.
     """
     mask = None if valid is None else valid.buffers()[1]
     content = pa.py_buffer(np.ascontiguousarray(values))
@@ -27,13 +27,13 @@ def array_of(
 
 
 def mask_of(wanted: npt.NDArray[np.bool_]) -> pa.Array:
-    """Return booleans of shape (rows,) as an array."""
+    """Convert booleans of shape (rows,) to an Arrow array."""
     bits = np.packbits(wanted, bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), len(wanted), [None, pa.py_buffer(bits)])
 
 
 def numbers_of(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Return integers as an array of shape (rows,); those that are NULL may be anything."""
+    """Return integers as an array of shape (rows,); the value of a NULL is undefined."""
     if isinstance(values, pa.ChunkedArray):
         return np.concatenate([np.empty(0, np.int64), *map(numbers_of, values.chunks)])
     stored = np.frombuffer(values.buffers()[1], f"i{values.type.bit_width // 8}")
@@ -41,5 +41,5 @@ def numbers_of(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 
 def booleans_of(values: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return booleans, none of them NULL, as an array of shape (rows,)."""
+    """Return booleans without NULL as an array of shape (rows,)."""
     return numbers_of(values.cast(pa.int8())).astype(np.bool_)

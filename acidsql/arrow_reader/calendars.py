@@ -1,8 +1,8 @@
 """Days and local times of files as Spark reads them: calendars, time zones, fractions of a second.
 
-Writers before 2020, and Spark's, number days by the hybrid calendar: Julian before 1582-10-15,
-Gregorian from then on. Spark, like Arrow, has the proleptic Gregorian one, and keeps year, month
-and day (``RebaseDateTime``).
+Writers before 2020, and Spark's writer, number days by the hybrid calendar: Julian before
+1582-10-15, Gregorian from then on. Spark and Arrow use the proleptic Gregorian calendar. When Spark
+reads a hybrid day, it keeps the year, month and day (``RebaseDateTime``).
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ Numbers = npt.NDArray[np.int64]
 
 _MICROS, _NANOS_OF_MICRO = 1_000_000, 1_000
 _DAY_MICROS = 86_400 * _MICROS
-# Java takes a time before 1970 for one second later if it has more nanoseconds than these
+# Java reads a time before 1970 as one second later if it has more nanoseconds than this
 # (``TimestampTreeReader``).
 _UNCOUNTED_NANOS = 999_999
-# Java's rules of time zones begin here; before, a zone has its standard offset of today.
+# Java's time zone rules begin here; before, a zone has its current standard offset.
 _FIRST_RULES = -2_208_988_800
 _UTC_NAMES = frozenset({"UTC", "GMT", "Z", "Etc/UTC", "Etc/GMT", "UCT", "Zulu", "Universal"})
-# Days since 1970 of day 0 of the Julian day number.
+# Julian day number of 1970-01-01.
 _JULIAN_DAY = 2_440_588
-# Tables of time zones end in 2037; rules follow, which change offsets at quarters of an hour only.
+# Time zone tables end in 2037. After that, rules apply, and they change offsets only at quarters of
+# an hour.
 _LAST_TABLES = 2_114_380_800
 _QUARTER_HOUR = 900
-# After 400 years the Gregorian calendar repeats, with the same day of the week.
+# The Gregorian calendar, with its days of the week, repeats every 400 years.
 _CALENDAR_CYCLE = 146_097 * 86_400
 
 
 def proleptic_days(days: Numbers, *, is_proleptic: bool) -> Numbers:
-    """Return days since 1970 by the proleptic Gregorian calendar.
+    """Convert days of a file to days since 1970 in the proleptic Gregorian calendar.
 
     Args:
-        days: of a file, shape (rows,).
-        is_proleptic: whether the file numbers them by that calendar already.
+        days: days of a file, shape (rows,).
+        is_proleptic: whether the file already uses the proleptic Gregorian calendar.
 
     Raises:
-        FormatError: UNSUPPORTED_FEATURE.ARROW_VALUE, a day of a proleptic file that Spark reads as
-            another one, since the hybrid calendar lacks it.
+        FormatError: UNSUPPORTED_FEATURE.ARROW_VALUE, the hybrid calendar lacks a day of a
+            proleptic file, so Spark reads it as another day.
     """
     is_old = days < FIRST_GREGORIAN_DAY
     if not is_old.any():
@@ -68,9 +69,10 @@ def proleptic_days(days: Numbers, *, is_proleptic: bool) -> Numbers:
 def _of_julian(days: Numbers) -> Numbers:
     """Return the days that have the same year, month and day in the Gregorian calendar.
 
-    The 29th of February becomes the 1st of March where that calendar lacks it.
+    If the Gregorian calendar lacks 29 February, it becomes 1 March.
     """
-    # E. G. Richards, "Mapping Time": day numbers to the Julian calendar, and from the Gregorian.
+    # E. G. Richards, "Mapping Time": from day numbers to Julian dates, and from Gregorian dates to
+    # day numbers.
     rest = days + _JULIAN_DAY + 32_082
     years = (4 * rest + 3) // 1_461
     day_of_year = rest - 1_461 * years // 4
@@ -86,14 +88,15 @@ def local_micros(seconds: Numbers, nanos: Numbers, zone: str, *, is_proleptic: b
     """Return the local times of timestamps, in microseconds since 1970-01-01 00:00:00 local time.
 
     Args:
-        seconds: as the file has them: since 2015-01-01 00:00:00 in the writer's zone, cut towards
-            zero; shape (rows,).
-        nanos: of the second; shape (rows,).
+        seconds: seconds in the file: since 2015-01-01 00:00:00 in the writer's zone, truncated
+            towards zero; shape (rows,).
+        nanos: nanoseconds within the second; shape (rows,).
         zone: name of the writer's time zone.
-        is_proleptic: as of ``proleptic_days``.
+        is_proleptic: see ``proleptic_days``.
 
     Raises:
-        FormatError: UNSUPPORTED_FEATURE.ARROW_VALUE, the zone is not known; as ``proleptic_days``.
+        FormatError: UNSUPPORTED_FEATURE.ARROW_VALUE, the zone is unknown; see also
+            ``proleptic_days``.
     """
     moments = seconds + _base(zone)
     moments = moments - ((moments < 0) & (nanos > _UNCOUNTED_NANOS))
@@ -104,7 +107,7 @@ def local_micros(seconds: Numbers, nanos: Numbers, zone: str, *, is_proleptic: b
 
 
 def _base(zone: str) -> int:
-    """Return the seconds from 1970 to 2015-01-01 00:00:00 in a zone."""
+    """Return the seconds from 1970 to 2015-01-01 00:00:00 in a time zone."""
     return int(datetime(2015, 1, 1, tzinfo=_zone(zone)).timestamp())
 
 
@@ -124,15 +127,15 @@ def _unknown_zone(name: str) -> FormatError:
 
 
 def _offsets(moments: Numbers, zone: str) -> Numbers:
-    """Return the offsets from UTC, in seconds, of moments, in seconds since 1970."""
+    """Return the offsets from UTC in seconds, for moments in seconds since 1970."""
     offsets = np.zeros(len(moments), np.int64)
     if zone in _UTC_NAMES:
         return offsets
-    own = _zone(zone)
+    rules = _zone(zone)
     old, late = moments < _FIRST_RULES, moments >= _LAST_TABLES
-    today = datetime.now(UTC).astimezone(own)
+    today = datetime.now(UTC).astimezone(rules)
     offsets[old] = _seconds(today.utcoffset()) - _seconds(today.dst())
-    offsets[late] = _late_offsets(moments[late], own)
+    offsets[late] = _late_offsets(moments[late], rules)
     listed = moments[~old & ~late]
     try:
         local = pc.local_timestamp(array_of(listed, pa.timestamp("s", zone)))
@@ -143,16 +146,17 @@ def _offsets(moments: Numbers, zone: str) -> Numbers:
 
 
 def _late_offsets(moments: Numbers, zone: ZoneInfo) -> Numbers:
-    """Return the offsets of moments that are not in the tables of zones, which Arrow has, but
-    follow from their last rules.
+    """Return the offsets of moments after the end of Arrow's time zone tables.
+
+    The last rules of the zone determine these offsets.
     """
     cycles = np.maximum(0, (moments - _LAST_TABLES) // _CALENDAR_CYCLE)
     quarters, places = np.unique(
         (moments - cycles * _CALENDAR_CYCLE) // _QUARTER_HOUR, return_inverse=True
     )
     local = (datetime.fromtimestamp(q * _QUARTER_HOUR, zone) for q in quarters.tolist())
-    found = np.fromiter((_seconds(one.utcoffset()) for one in local), np.int64)
-    return found[places] if len(found) else np.empty(0, np.int64)
+    offsets = np.fromiter((_seconds(one.utcoffset()) for one in local), np.int64)
+    return offsets[places] if len(offsets) else np.empty(0, np.int64)
 
 
 def _seconds(difference: timedelta | None) -> int:

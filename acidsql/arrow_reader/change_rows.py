@@ -1,7 +1,7 @@
 """Changes of a table as record batches, without Spark.
 
-Each row is read once, with the write id that deleted it. So a stripe shows which of its rows were
-inserted, and which were deleted. The rules are those of ``scan.changes``.
+Each row is read once, with the write id that deleted it. A stripe therefore shows which of its rows
+were inserted and which were deleted. The rules are the same as in ``scan.changes``.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ CHANGE_FIELDS = (
     pa.field(COMMIT_VERSION, pa.int64()),
     pa.field(COMMIT_TIMESTAMP, pa.timestamp("us", "UTC")),
 )
-"""Columns of changes beside those of the table."""
+"""Columns of changes in addition to the columns of the table."""
 
 _Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeReader:
-    """Reader of the changes that some directories contain.
+    """Reader of the changes in some directories.
 
     Attributes:
-        source: files.
-        changes: the directories, and the write ids in question.
+        source: files of the tables.
+        changes: the directories, and the requested write ids.
         wanted: columns of the table that are read, without a filter.
-        form: of the changes; a caller that pairs them by keys has all of them.
+        form: form of the changes; a caller that pairs them by keys must collect all changes.
         commits: facts about the write ids.
     """
 
@@ -79,7 +79,7 @@ class ChangeReader:
         return pa.schema([*self.wanted.schema, *CHANGE_FIELDS])
 
     def deleters(self, ordinal: int) -> Deleters:
-        """Return who of the write ids deleted the rows of a partition, by its ordinal."""
+        """Return which of the requested write ids deleted each row of a partition."""
         if ordinal not in self._deleters:
             self._deleters[ordinal] = Deleters.of(self._events(ordinal))
         return self._deleters[ordinal]
@@ -95,10 +95,8 @@ class ChangeReader:
                 by = numbers_of(events[DELETED_BY])
                 yield events.filter(mask_of(_are_changed(changed, by)))
 
-    def may_tell(self, stripe: Stripe) -> bool:
-        """Return whether a stripe may have a row that was inserted or deleted, by its
-        statistics.
-        """
+    def may_contain_changes(self, stripe: Stripe) -> bool:
+        """Return whether a stripe can have an inserted or deleted row, by its statistics."""
         file, changed = stripe.file, self.changes.changed
         if self.changes.replaced_by[file.ordinal] is not None:
             return True
@@ -116,7 +114,7 @@ class ChangeReader:
         )
 
     def read(self, stripes: Iterable[Stripe]) -> Iterator[pa.RecordBatch]:
-        """Read the changes of some stripes, up to three batches of each.
+        """Read the changes of some stripes; each stripe gives up to three batches.
 
         Raises:
             FormatError: see ``RowReader.read``.
@@ -137,14 +135,14 @@ class ChangeReader:
             if rows is not None:
                 ordinal = stripe.file.ordinal
                 keys = _keys_of(rows)
-                own = rows.select(list(names))
-                yield from self._changed(own, ordinal, keys)
-                yield from self._replaced(own, ordinal, keys, deleted)
+                values = rows.select(list(names))
+                yield from self._changed(values, ordinal, keys)
+                yield from self._replaced(values, ordinal, keys, deleted)
 
     def _changed(
         self, rows: pa.RecordBatch, ordinal: int, keys: Sequence[Numbers]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that were inserted, and those that delete events name."""
+        """Yield the inserted rows, and the rows that delete events name."""
         net, changed = self.form.net, self.changes.changed
         write_ids = keys[0]
         is_new = _are_changed(changed, write_ids)
@@ -162,7 +160,7 @@ class ChangeReader:
         keys: Sequence[Numbers],
         deleted: DeletedRows,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that a base has replaced."""
+        """Yield the rows that a base replaced."""
         write_id = self.changes.replaced_by[ordinal]
         if write_id is None:
             return
@@ -175,35 +173,36 @@ class ChangeReader:
     def _changes_of(
         self, rows: pa.RecordBatch, which: _Mask, versions: Numbers, plain: str, of_update: str
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the chosen rows with the columns of changes, if there are any."""
+        """Yield a batch of the chosen rows with the columns of changes, if any rows are chosen."""
         positions = np.flatnonzero(which)
         if not len(positions):
             return
         chosen = (
             rows if len(positions) == len(which) else rows.take(array_of(positions, pa.int64()))
         )
-        own = versions[positions]
+        write_ids = versions[positions]
         is_plain = bool(self.form.keys) or self.form.net
         updates = () if is_plain else self.commits.updates
         known: dict[int, tuple[str, int | None]] = {
             w: (of_update if w in updates else plain, self.commits.times.get(w))
-            for w in np.unique(own).tolist()
+            for w in np.unique(write_ids).tolist()
         }
-        commits = [known[w] for w in own.tolist()]
+        commits = [known[w] for w in write_ids.tolist()]
         kind, version, time = CHANGE_FIELDS
         columns = [
             pa.array([one for one, _ in commits], kind.type),
-            array_of(own, version.type),
+            array_of(write_ids, version.type),
             pa.array([one for _, one in commits], pa.int64()).cast(time.type),
         ]
         yield pa.RecordBatch.from_arrays([*chosen.columns, *columns], schema=self.schema)
 
     def check_nothing_is_lost(self, stripes: Sequence[Stripe]) -> None:
-        """Check that the row of each delete event is in a file, by statistics, or by reading the
-        row ids of stripes that may have some.
+        """Check that the row of each delete event is in a file.
+
+        The check uses statistics, and reads the row ids of stripes for which they are not enough.
 
         Args:
-            stripes: all of the directories.
+            stripes: all stripes of the directories.
 
         Raises:
             FormatError: DELETE_EVENT_WITHOUT_ROW.
@@ -212,8 +211,8 @@ class ChangeReader:
         wanted = {ordinal: self._old_rows(self.deleters(ordinal)) for ordinal in every}
         ranges = [
             Dense((ordinal, *place), int(rows[0]), int(rows[-1]))
-            for ordinal, own in wanted.items()
-            for place, (rows, _) in own.rows.items()
+            for ordinal, deleters in wanted.items()
+            for place, (rows, _) in deleters.rows.items()
         ]
         files = {id(s.file): s.file for s in stripes}.values()
         if are_of(ranges, [part for file in files for part in _dense(file)]):
@@ -227,15 +226,15 @@ class ChangeReader:
         )
         missing = {
             (ordinal, place): np.ones(len(rows), np.bool_)
-            for ordinal, own in wanted.items()
-            for place, (rows, _) in own.rows.items()
+            for ordinal, deleters in wanted.items()
+            for place, (rows, _) in deleters.rows.items()
         }
         for stripe in stripes:
-            found = reader.read(stripe) if self.may_tell(stripe) else None
-            if found is None:
+            kept = reader.read(stripe) if self.may_contain_changes(stripe) else None
+            if kept is None:
                 continue
             ordinal = stripe.file.ordinal
-            for place, rows in runs(*_keys_of(found)):
+            for place, rows in runs(*_keys_of(kept)):
                 left = missing.get((ordinal, place))
                 if left is not None:
                     left &= ~np.isin(wanted[ordinal].rows[place][0], rows)
@@ -245,17 +244,19 @@ class ChangeReader:
                 raise self._lost(place, int(rows[left][0]), int(by[left][0]))
 
     def _old_rows(self, deleters: Deleters) -> Deleters:
-        """Return the events that are changes. Those of rows that the same write id inserted are
-        not; for net changes, nor are those of rows that any of the write ids inserted.
+        """Return the delete events that are changes.
+
+        An event is no change if the same write id inserted the row. For net changes, it is no
+        change if any of the requested write ids inserted the row.
         """
-        found = {}
+        old = {}
         for (write_id, bucket), (rows, by) in deleters.rows.items():
             others = by != write_id
             if self.form.net and self.changes.changed.is_valid(write_id):
                 others[:] = False
             if others.any():
-                found[write_id, bucket] = rows[others], by[others]
-        return Deleters(found)
+                old[write_id, bucket] = rows[others], by[others]
+        return Deleters(old)
 
     def _lost(self, place: tuple[int, int], row_id: int, by: int) -> FormatError:
         name = self.changes.snapshot.table.full_name
@@ -268,33 +269,31 @@ class ChangeReader:
 
 
 def _keys_of(rows: pa.RecordBatch) -> list[Numbers]:
-    """Return write ids, bucket properties and row ids of rows, each of shape (rows,)."""
+    """Return the write ids, bucket properties and row ids of rows, each of shape (rows,)."""
     return [numbers_of(part) for part in rows.column(ROW_ID).flatten()]
 
 
 def _are_changed(changed: ChangedWriteIds, write_ids: Numbers) -> _Mask:
-    """Return which write ids are among those in question, shape (rows,)."""
+    """Return which write ids are among the requested ones, shape (rows,)."""
     every = np.unique(write_ids)
     return np.isin(write_ids, every[[changed.is_valid(w) for w in every.tolist()]])
 
 
 def _bounds(stripe: Stripe) -> list[tuple[int, int]] | None:
-    """Return the least and greatest write id, bucket property and row id of a stripe; None if
-    they are unknown.
-    """
+    """Return the ranges of write ids, bucket properties and row ids of a stripe, if known."""
     file = stripe.file
     if file.original is not None:
         first = file.original.first_row + stripe.first_row
-        own = file.original.write_id, file.original.bucket
-        return [*((number, number) for number in own), (first, first + stripe.rows - 1)]
+        constants = file.original.write_id, file.original.bucket
+        return [*((number, number) for number in constants), (first, first + stripe.rows - 1)]
     columns = ORIGINAL_WRITE_ID, BUCKET, ROW_NUMBER
-    found = [file.known.tail.stripe_int_stats(column)[stripe.number] for column in columns]
-    known = [(one.minimum, one.maximum) for one in found if one is not None]
+    statistics = [file.known.tail.stripe_int_stats(column)[stripe.number] for column in columns]
+    known = [(one.minimum, one.maximum) for one in statistics if one is not None]
     return known if len(known) == len(columns) else None
 
 
 def _dense(file: DataFile) -> Iterator[Dense]:
-    """Yield the dense parts of a file, those whose rows are all visible."""
+    """Yield the dense parts of a file; a file with hidden rows yields none."""
     if file.original is not None:
         first = file.original.first_row
         place = file.ordinal, file.original.write_id, file.original.bucket
@@ -304,26 +303,27 @@ def _dense(file: DataFile) -> Iterator[Dense]:
 
 
 def paired(changes: pa.Table, form: ChangeForm, names: Mapping[str, str]) -> pa.Table:
-    """Make updates of what is deleted and inserted with the same key: of net changes in all, else
-    by the same write id.
+    """Turn a deletion and an insertion with the same key into an update.
+
+    Both must have the same write id, except for net changes.
 
     Args:
-        changes: all of them, with the columns of the keys.
-        form: with keys.
-        names: of the columns as the table has them, by names in lower case.
+        changes: all changes, with the key columns.
+        form: form of the changes, with keys.
+        names: the table's spelling of column names, by names in lower case.
     """
     keys = [names[key] for key in form.keys]
     same = keys if form.net else [*keys, COMMIT_VERSION]
     place = "__place"
-    own = changes.select([*same, CHANGE_TYPE]).append_column(
+    numbered = changes.select([*same, CHANGE_TYPE]).append_column(
         place, array_of(np.arange(len(changes)), pa.int64())
     )
-    halves = [own.filter(pc.equal(own[CHANGE_TYPE], kind)) for kind in (INSERT, DELETE)]
-    # A join compares no NULLs.
+    halves = [numbered.filter(pc.equal(numbered[CHANGE_TYPE], kind)) for kind in (INSERT, DELETE)]
+    # A join does not match NULLs.
     is_update = np.zeros(len(changes), np.bool_)
     for half, other in (halves, halves[::-1]):
-        found = half.select([*same, place]).join(other.select(same), same, join_type="left semi")
-        is_update[numbers_of(found[place])] = True
+        matched = half.select([*same, place]).join(other.select(same), same, join_type="left semi")
+        is_update[numbers_of(matched[place])] = True
     is_old = pc.equal(changes[CHANGE_TYPE], DELETE)
     of_update = pc.if_else(is_old, PREIMAGE, POSTIMAGE)
     kinds = pc.if_else(mask_of(is_update), of_update, changes[CHANGE_TYPE])

@@ -1,4 +1,4 @@
-"""Columns of a table as Arrow has them."""
+"""Columns of a table, and their Arrow types."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class TableColumns:
     """Columns of a table.
 
     Attributes:
-        positions: of the columns in files, by name.
-        types: of the columns in files, by position.
-        initial: their values in files from before they were added, by position.
-        partition_names: of the partition columns.
-        partition_types: of the partition columns.
+        positions: positions of the columns that are stored in files, by name.
+        types: types of these columns, by position.
+        initial: values of added columns in older files, by position.
+        partition_names: names of the partition columns.
+        partition_types: types of the partition columns.
         has_row_ids: whether rows have ``row__id``.
     """
 
@@ -41,7 +41,7 @@ class TableColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that are read if none are chosen."""
+        """Names of the columns that are read by default."""
         return (*self.positions, *self.partition_names)
 
     def field(self, name: str) -> pa.Field:
@@ -54,15 +54,15 @@ class TableColumns:
 
     @property
     def schema(self) -> pa.Schema:
-        """Schema of all columns, ``row__id`` included."""
+        """Schema of all columns, including ``row__id``."""
         names = (*self.names, ROW_ID) if self.has_row_ids else self.names
         return pa.schema([self.field(name) for name in names])
 
     def chosen(self, names: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the names of columns as the table has them, in the order of ``names``.
+        """Return column names in the table's spelling, in the order of ``names``.
 
         Args:
-            names: in any case; None for all columns but ``row__id``.
+            names: names in any case; None for all columns except ``row__id``.
 
         Raises:
             AcidAnalysisError: COLUMN_NOT_FOUND, INVALID_PARAMETER_VALUE.

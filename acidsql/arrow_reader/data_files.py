@@ -1,4 +1,4 @@
-"""Files with the rows of a snapshot, and where in them the columns of the table are."""
+"""Files with the rows of a snapshot, and the positions of the table's columns in them."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class DataFile:
     """File with rows.
 
     Attributes:
-        path: qualified.
-        known: its tail.
+        path: qualified path of the file.
+        known: tail of the file.
         ordinal: index of its partition in the snapshot.
-        columns: column ids of the table's columns, by position; those that the file lacks are not
-            in it.
-        parent: column id of the struct that has them, 0 for the root.
-        has_keys: whether it is an ACID file.
-        is_partial: whether its rows are to be filtered by ``currentTransaction``.
-        original: parts of the row ids of a file without them, None if there are none.
+        columns: column ids in the file, by position in the table; columns that the file lacks are
+            missing.
+        parent: column id of the struct that contains the columns, 0 for the root.
+        has_keys: whether the file is an ACID file.
+        is_partial: whether its rows have to be filtered by ``currentTransaction``.
+        original: row id parts for a file without stored row ids; None if rows have no row ids.
     """
 
     path: str
@@ -52,7 +52,7 @@ class DataFile:
 
 
 def data_files(source: Source, snapshot: TableSnapshot) -> list[DataFile]:
-    """Return the files of a snapshot that have rows.
+    """Return the files of a snapshot that contain rows.
 
     Raises:
         FormatError: a file cannot be read as part of the table: NOT_AN_ACID_FILE, ACID_V1_EVENTS,
@@ -66,12 +66,12 @@ def data_files(source: Source, snapshot: TableSnapshot) -> list[DataFile]:
     for directory in directories:
         listing = snapshot.listings.get(directory.path)
         (raw if is_raw(source, listing, directory.directory) else acid).append(directory)
-    found = in_parallel(lambda d: list(_acid_files(source, snapshot, d)), acid)
+    file_lists = in_parallel(lambda d: list(_acid_files(source, snapshot, d)), acid)
     has_originals = any(p.state.originals for p in snapshot.partitions)
     originals: Sequence[OriginalFile] = ()
     if raw or has_originals:
         originals = original_files(source, snapshot, raw, originals=True)
-    return [*(f for own in found for f in own), *(_original(source, f) for f in originals)]
+    return [*(f for files in file_lists for f in files), *(_original(source, f) for f in originals)]
 
 
 def _acid_files(
@@ -117,7 +117,7 @@ def _original(source: Source, file: OriginalFile) -> DataFile:
 def _plain_files(
     source: Source, snapshot: TableSnapshot, place: DataDirectory
 ) -> Iterator[DataFile]:
-    """Yield the files of a directory of an insert-only table, also in directories below it."""
+    """Yield the files of a directory of an insert-only table, including its subdirectories."""
     visible = visible_columns(snapshot, place.ordinal)
     for path in with_nested_originals(source.files, snapshot.listings, place.path):
         above, _, name = child(place.path, path).rpartition("/")

@@ -22,7 +22,7 @@ from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID
 
 
 class DeletedRows:
-    """Deleted rows; those of a partition are read when they are first requested.
+    """Deleted rows; those of a partition are read on the first request.
 
     Any thread may request them.
     """
@@ -40,7 +40,7 @@ class DeletedRows:
         """Return the row ids of the deleted rows of a partition.
 
         Args:
-            ordinal: of the partition in the snapshot.
+            ordinal: index of the partition in the snapshot.
 
         Raises:
             FormatError: a delete file is empty or damaged (INVALID_ORC_TAIL, FAILED_READ_FILE).
@@ -55,26 +55,26 @@ class DeletedRows:
     def _events(self, place: DataDirectory) -> list[pa.Table]:
         write_ids = self._snapshot.write_ids
         partial = needs_row_filter(place.directory, write_ids)
-        found = []
+        tables = []
         for path, version, _ in delete_files(self._source, self._snapshot.listings.get(place.path)):
             events = self._source.events.events(path, version)
             if partial:
                 events = events.filter(mask_of(are_visible(events[DELETED_BY], write_ids)))
-            found.append(events)
-        return found
+            tables.append(events)
+        return tables
 
 
 def are_visible(
     current: pa.Array | pa.ChunkedArray, write_ids: ValidWriteIdList
 ) -> npt.NDArray[np.bool_]:
-    """Return which values of ``currentTransaction`` a snapshot sees, shape (rows,)."""
+    """Return which values of ``currentTransaction`` are visible to a snapshot, shape (rows,)."""
     numbers = numbers_of(current)
     hidden = np.fromiter((*write_ids.open, *write_ids.aborted), np.int64)
     return (numbers <= write_ids.high_water_mark) & ~np.isin(numbers, hidden)
 
 
 def may_concern(deleted: RowIdSet, tail: OrcTail) -> bool:
-    """Return whether rows of an ACID file may be among deleted ones, by its statistics."""
+    """Return whether an ACID file can contain deleted rows, by its statistics."""
     write_ids, buckets = (tail.file_int_stats(c) for c in (ORIGINAL_WRITE_ID, BUCKET))
     if write_ids is None or buckets is None:
         return bool(deleted.rows)
@@ -89,7 +89,7 @@ def is_deleted(deleted: RowIdSet, keys: list[pa.Array]) -> npt.NDArray[np.bool_]
     """Return which rows are deleted, shape (rows,).
 
     Args:
-        deleted: of the partition.
+        deleted: deleted rows of the partition.
         keys: write ids, bucket properties and row ids of the rows.
     """
     return deleted.contains(*map(numbers_of, keys))

@@ -1,7 +1,7 @@
-"""Filters of rows, and what statistics say of them before the rows are read.
+"""Filters of rows, and pruning by statistics before the rows are read.
 
-Arrow's datasets decide whether a filter can hold where a *guarantee* does, an expression about the
-values of columns. Here each partition and stripe is a part with a guarantee.
+A *guarantee* is an expression that holds for all rows of a part: a partition or a stripe. Arrow's
+datasets determine whether a part with a guarantee can have rows that match a filter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from acidsql.arrow_reader.calendars import Numbers
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded
 
-# Column of the positions of rows while they are filtered; no column of a table has its name.
+# Name of the column with row positions during filtering; no column of a table has this name.
 _POSITION = "\0position"
 
 
@@ -30,8 +30,8 @@ class RowFilter:
     """Filter of the rows of a table.
 
     Attributes:
-        expression: true for the rows that are wanted.
-        schema: of the columns that the expression refers to.
+        expression: true for the rows that match.
+        schema: schema of the columns that the expression refers to.
     """
 
     expression: pc.Expression
@@ -43,11 +43,11 @@ class RowFilter:
         return tuple(self.schema.names)
 
     def positions(self, columns: Sequence[pa.Array], rows: int) -> Numbers:
-        """Return the positions of the rows that are wanted, ascending.
+        """Return the positions of the matching rows, in ascending order.
 
         Args:
             columns: arrays of the schema's columns.
-            rows: their length.
+            rows: length of the arrays.
 
         Raises:
             AcidAnalysisError: INVALID_PARAMETER_VALUE, the expression fails for a value.
@@ -55,22 +55,22 @@ class RowFilter:
         positions = array_of(np.arange(rows, dtype=np.int64), pa.int64())
         numbered = pa.Table.from_arrays([*columns, positions], [*self.schema.names, _POSITION])
         try:
-            found = numbers_of(numbered.filter(self.expression)[_POSITION])
+            matching = numbers_of(numbered.filter(self.expression)[_POSITION])
         except pa.ArrowException as error:
             raise _invalid(self.expression, error) from error
-        return np.sort(found)
+        return np.sort(matching)
 
     def possible(self, guarantees: Sequence[pc.Expression]) -> list[int]:
-        """Return the indexes of those parts that may have rows that are wanted.
+        """Return the indexes of the parts that can have matching rows.
 
         Args:
-            guarantees: of each part, what holds for its rows.
+            guarantees: for each part, the guarantee of its rows.
         """
-        # Imported here because it takes a moment, and imports pandas if it can.
+        # Imported here because the import is slow, and loads pandas if it is installed.
         import pyarrow.dataset as ds  # noqa: PLC0415
         import pyarrow.fs as pa_fs  # noqa: PLC0415
 
-        files, form = pa_fs.LocalFileSystem(), ds.IpcFileFormat()  # nothing is opened
+        files, form = pa_fs.LocalFileSystem(), ds.IpcFileFormat()  # no file is opened
         parts = [
             form.make_fragment(str(i), files, partition_expression=guarantee)
             for i, guarantee in enumerate(guarantees)
@@ -80,11 +80,11 @@ class RowFilter:
 
 
 def row_filter(given: Any, schema: pa.Schema) -> RowFilter | None:
-    """Build a filter; None if there is none.
+    """Build a filter; return None if no filter is given.
 
     Args:
-        given: an expression of pyarrow's, or tuples as pyarrow takes them.
-        schema: of all columns that it may refer to.
+        given: a pyarrow expression, or tuples in pyarrow's form.
+        schema: schema of all columns that the filter may refer to.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.
@@ -103,7 +103,7 @@ def row_filter(given: Any, schema: pa.Schema) -> RowFilter | None:
 
 
 def _expression(given: Any, schema: pa.Schema) -> pc.Expression:
-    """Return the expression of tuples; names are those of columns in any case."""
+    """Return the expression of tuples; column names are case-insensitive."""
     # Imported here because few filters need it.
     from pyarrow.parquet import filters_to_expression  # noqa: PLC0415
 
@@ -130,7 +130,7 @@ def _binds(expression: pc.Expression, schema: pa.Schema) -> bool:
 
 
 def _without(schema: pa.Schema, name: str) -> pa.Schema:
-    """Return a schema without a column; with another one in its place, for it may be the last."""
+    """Return a schema with a column replaced by another, because it can be the only column."""
     kept = [field for field in schema if field.name != name]
     return pa.schema([*kept, pa.field(_POSITION, pa.null())])
 
@@ -145,7 +145,7 @@ def _invalid(given: Any, error: Exception) -> AcidAnalysisError:
 
 
 def equal_to(name: str, value: pa.Scalar) -> pc.Expression:
-    """Return the guarantee that all rows have one value in a column, which may be NULL."""
+    """Return the guarantee that all rows have the same value in a column; it can be NULL."""
     return pc.field(name) == value if value.is_valid else pc.field(name).is_null()
 
 
@@ -157,5 +157,5 @@ def between(name: str, least: pa.Scalar, most: pa.Scalar) -> pc.Expression:
 
 
 def all_of(guarantees: Iterable[pc.Expression]) -> pc.Expression:
-    """Return the guarantee that all of some hold."""
+    """Return the guarantee that all given guarantees hold."""
     return reduce(and_, guarantees, pc.scalar(True))

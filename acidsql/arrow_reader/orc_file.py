@@ -1,4 +1,4 @@
-"""Stripes of ORC files, read by Arrow."""
+"""Reading of ORC stripes by Arrow."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from acidsql.storage.readable_files import ReadableFiles
 
 
 class KnownTail(NamedTuple):
-    """Tail of a file, and what Arrow is given in its place.
+    """Tail of a file, and the tail that Arrow reads in its place.
 
     Attributes:
-        tail: parsed.
-        content_length: number of bytes before it.
-        plain: see ``plain_tail``.
-        is_proleptic: whether days are of the proleptic Gregorian calendar.
+        tail: parsed tail of the file.
+        content_length: number of bytes before the tail.
+        plain: tail for Arrow; see ``plain_tail``.
+        is_proleptic: whether days use the proleptic Gregorian calendar.
     """
 
     tail: OrcTail
@@ -41,7 +41,7 @@ class KnownTail(NamedTuple):
 
 
 class KnownTails:
-    """LRU cache of the tails of published files, or of the complete parts of growing ones.
+    """LRU cache of the tails of published files, or of the complete parts of growing files.
 
     Args:
         capacity: number of files.
@@ -57,7 +57,7 @@ class KnownTails:
         """Return the tail at the end of the first ``length`` bytes of a file.
 
         Raises:
-            FormatError: as ``parse_tail``, with the file's name.
+            FormatError: see ``parse_tail``; the error names the file.
         """
         return self._read(path, version, length)
 
@@ -81,9 +81,9 @@ class StripeReader:
     """Reader of one stripe.
 
     Args:
-        path: of the file.
+        path: path of the file.
         stream: the file.
-        known: its tail.
+        known: tail of the file.
         stripe: number of the stripe.
     """
 
@@ -108,11 +108,11 @@ class StripeReader:
         return pa_orc.ORCFile(open_ranges(read, start + len(plain)))
 
     def read(self, columns: Mapping[int, int], rows: int | None = None) -> list[pa.Array]:
-        """Read columns, as Arrow has them.
+        """Read columns as Arrow arrays.
 
         Args:
-            columns: for each column id that of the struct that it is a field of, 0 for the root.
-            rows: how many of the first rows are wanted, None for all.
+            columns: for each column id, the column id of its parent struct, 0 for the root.
+            rows: number of leading rows to read; None for all rows.
         """
         if not columns:
             return []
@@ -134,14 +134,14 @@ class StripeReader:
         ]
 
     def _nanos(self, column: int, count: int) -> Numbers:
-        """Return the nanoseconds of the values of a timestamp column that are not NULL."""
+        """Return the nanoseconds of the non-NULL values of a timestamp column."""
         footer = self._stripe_footer()
         stream = footer.stream(column, SECONDARY)
         section = b"" if stream is None else self._bytes(stream.offset, stream.length)
         tail = self._known.tail
         content = orc_compression.decompress(section, tail.compression, tail.block_size)
         packed = decode_unsigned(content, count, version=footer.encodings[column])
-        # The lowest three bits are the number of zeros at the end, less one.
+        # The lowest three bits contain the number of trailing zeros, minus one.
         zeros = packed & 7
         return (packed >> 3) * 10 ** (zeros + (zeros > 0))
 
@@ -163,7 +163,7 @@ class StripeReader:
 
 
 def _read_replaced(stream: BinaryIO, start: int, tail: bytes, offset: int, length: int) -> bytes:
-    """Read bytes of a file. From ``start`` on, another tail takes the place of its content."""
+    """Read bytes of a file as if ``tail`` replaced its content from ``start`` on."""
     content = b""
     if offset < start:
         stream.seek(offset)
@@ -179,7 +179,7 @@ def open_stripe(
     """Open a file to read a stripe of it.
 
     Raises:
-        FormatError: FAILED_READ_FILE, here and in the block: the file is gone or damaged.
+        FormatError: FAILED_READ_FILE, also from the block: the file is missing or damaged.
     """
     try:
         with files.open(path) as stream:

@@ -1,4 +1,4 @@
-"""Values of partition columns, which the metastore keeps as texts."""
+"""Values of partition columns, which the metastore stores as texts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from acidsql.streaming.texts import reader
 def partition_scalars(
     table: Table, values: Sequence[str], types: Sequence[ColumnType]
 ) -> list[pa.Scalar]:
-    """Return the values of a partition as those of the partition columns.
+    """Convert the values of a partition to the types of the partition columns.
 
     Args:
         table: the table.
         values: texts in the metastore.
-        types: of the partition columns.
+        types: types of the partition columns.
 
     Raises:
-        FormatError: UNSUPPORTED_FEATURE.ARROW_VALUE, a text is no value of its type.
+        FormatError: UNSUPPORTED_FEATURE.ARROW_VALUE, a text is not a value of its type.
     """
     return [_scalar(table, values, *pair) for pair in zip(values, types, strict=True)]
 
@@ -45,15 +45,16 @@ def _scalar(table: Table, values: Sequence[str], text: str, kind: ColumnType) ->
 
 
 def null_of(kind: ColumnType) -> pa.Scalar:
-    """Return NULL of a type. Arrow's own constructor would import pandas for a timestamp."""
+    """Return NULL of a type; for a timestamp, Arrow's constructor would import pandas."""
     return pa.nulls(1, kind.arrow)[0]
 
 
 def scalar_of(text: str, kind: ColumnType) -> pa.Scalar:
-    """Return the value of a text.
+    """Parse a text as a value of a type.
 
     Raises:
-        ValueError: it is none of the type; OverflowError and Arrow's exceptions say so too.
+        ValueError: the text is not a value of the type; OverflowError and Arrow's exceptions mean
+            the same.
     """
     arrow = kind.arrow
     if pa.types.is_string(arrow):

@@ -1,4 +1,4 @@
-"""``read_arrow`` and ``arrow_batches``: tables as Arrow has them, without Spark."""
+"""``read_arrow`` and ``arrow_batches``: read tables as Arrow tables, without Spark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class Place(NamedTuple):
-    """Metastore, and how it is asked; see ``read_arrow``."""
+    """Metastore, and options for its calls; see ``read_arrow``."""
 
     metastore: str | Path | None
     warehouse: str | Path | None
@@ -60,26 +60,28 @@ def read_arrow(  # noqa: PLR0913 - options have names
 ) -> pa.Table:
     """Read a table, or some of its columns and rows, in one snapshot.
 
-    Neither Spark nor a JVM is started. The values are those that Spark reads; a TIMESTAMP, which is
-    a local time, has no time zone, and microseconds. What cannot be read so is refused.
+    The function starts neither Spark nor a JVM. It returns the same values as Spark. A TIMESTAMP is
+    a local time, so it has no time zone; its unit is microseconds. Values that cannot be read in
+    this way are refused.
 
     Args:
         table: ``db.t``, or a name in the database ``default``.
-        columns: names, in the order of the result; None for all. ``row__id`` may be one of them: a
-            struct of write id, bucket property and row id.
-        filter: rows that are wanted: an expression of pyarrow's, or tuples as
-            pyarrow takes them, such as ``[("id", "=", 5)]``. Partitions, files and
-            stripes that can have no such row are not read.
+        columns: names, in the order of the result; None for all columns. ``row__id`` is also
+            allowed: a struct of write id, bucket property and row id.
+        filter: condition on the rows: a pyarrow expression, or tuples in pyarrow's form, such as
+            ``[("id", "=", 5)]``. Partitions, files and stripes that cannot have matching rows are
+            skipped.
         metastore: path of the embedded metastore's file, or ``thrift://host:port`` of a Hive
             Metastore.
-        warehouse: directory beside which the embedded metastore's file is, if ``metastore`` is not
-            given; by default ``spark-warehouse``.
-        user: by default that of the process.
+        warehouse: if ``metastore`` is not given: the directory next to which the embedded
+            metastore's file is; by default ``spark-warehouse``.
+        user: name of the user; by default the user of the process.
         metastore_timeout: seconds to wait for an answer of a Hive Metastore.
         txn_timeout: seconds without a heartbeat after which an embedded metastore aborts a
-            transaction; the same in all programs that use it.
-        kerberos: principal of a Hive Metastore that demands Kerberos.
-        tls: of a Hive Metastore that speaks TLS; ``Tls()`` trusts what the system trusts.
+            transaction. All programs that use the metastore must have the same value.
+        kerberos: principal of a Hive Metastore that requires Kerberos.
+        tls: TLS settings of a Hive Metastore that uses TLS; ``Tls()`` trusts the certificates that
+            the system trusts.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE, COLUMN_NOT_FOUND,
@@ -114,11 +116,12 @@ def arrow_batches(  # noqa: PLR0913 - options have names
 ) -> pa.RecordBatchReader:
     """Read a table batch by batch, in one snapshot; see ``read_arrow`` for arguments and errors.
 
-    Files of the snapshot are not cleaned away until the reader is at its end, or nothing refers to
-    it any more; its ``close`` does nothing.
+    Cleaners retain the files of the snapshot until the reader reaches its end, or until nothing
+    refers to the reader. Its ``close`` does nothing.
 
     Returns:
-        A reader, which pandas, DuckDB, Polars and others take; a batch has the rows of a stripe.
+        A reader, which pandas, DuckDB, Polars and others accept; each batch has the rows of one
+        stripe.
 
     >>> acidsql.arrow_batches(
     ...     "examples.pet", filter=[("id", "=", 1)], metastore=metastore
@@ -142,11 +145,11 @@ def _batches(table: str, columns: Sequence[str] | None, given: Any, place: Place
 def _reading(
     name: str, columns: Sequence[str] | None, given: Any, place: Place
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-    """Read a table in the block."""
+    """Yield the schema and the batches of a table; they can be read within the block."""
     with _client(place) as client:
-        found = client.table(name)
-        check_readable(found)
-        wanted = wanted_of(found, columns, given)
+        table = client.table(name)
+        check_readable(table)
+        wanted = wanted_of(table, columns, given)
         with read_transaction(client) as txn_id:
             txns = client.metastore.valid_txns(txn_id)
             source = local_source()
@@ -154,20 +157,20 @@ def _reading(
             snapshot = take_snapshot(
                 source.files,
                 client.metastore,
-                found,
+                table,
                 txns,
                 listings,
-                wanted_partitions(client, found, wanted),
+                wanted_partitions(client, table, wanted),
             )
             with closing(batches_of(source, snapshot, wanted)) as batches:
                 try:
                     yield wanted.schema, batches
                 except FormatError as error:
-                    raise _expired(client, txn_id, found) or error from error
+                    raise _expired(client, txn_id, table) or error from error
 
 
 def wanted_of(table: Table, columns: Sequence[str] | None, given: Any) -> Wanted:
-    """Return what is read of a table.
+    """Return the columns and the row filter for reading a table.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE, COLUMN_NOT_FOUND,
@@ -220,7 +223,7 @@ def _client(place: Place) -> Iterator[Client]:
 
 @contextmanager
 def read_transaction(client: Client) -> Iterator[int]:
-    """Hold back cleaners in the block, by an open transaction with heartbeats."""
+    """Hold back cleaners during the block, by an open transaction with heartbeats."""
     txn_id = client.metastore.open_txn(client.user, client.host, TxnType.READ_ONLY)
     client.heartbeater.add(txn_id)
     try:
@@ -230,12 +233,12 @@ def read_transaction(client: Client) -> Iterator[int]:
         try:
             client.metastore.commit_txn(txn_id)
         except TransactionStateError as error:
-            # What was read until then is right all the same: published files never change.
+            # The rows read until then are still correct, because published files never change.
             logger.warning("read txn %s: ended before the reading: %s", txn_id, error)
 
 
 def wanted_partitions(client: Client, table: Table, wanted: Wanted) -> list[tuple[str, ...]] | None:
-    """Return the values of the partitions that may have rows that are wanted, None for all."""
+    """Return the values of the partitions that can have matching rows; None for all."""
     if not table.partition_columns or wanted.rows is None:
         return None
     names = wanted.columns.partition_names
@@ -258,7 +261,7 @@ def wanted_partitions(client: Client, table: Table, wanted: Wanted) -> list[tupl
 def batches_of(
     source: Source, snapshot: TableSnapshot, wanted: Wanted
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Yield the rows of a snapshot that are wanted, a batch for each stripe with such rows."""
+    """Yield the matching rows of a snapshot: one batch for each stripe that has any."""
     partitions = partitions_of(snapshot, wanted)
     files = data_files(source, snapshot)
     stripes = stripes_of(files, wanted, partitions)
@@ -279,7 +282,7 @@ def batches_of(
 def _in_order(
     pool: ThreadPoolExecutor, reader: RowReader, stripes: Sequence[Stripe]
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Yield the batches of stripes in their order, while the next ones are being read."""
+    """Yield the batches of stripes in order, while other threads read the next stripes."""
     ahead: deque[Future[pa.RecordBatch | None]] = deque()
     waiting = iter(stripes)
     try:
@@ -297,7 +300,7 @@ def _in_order(
 
 
 def _expired(client: Client, txn_id: int, table: Table) -> TransactionStateError | None:
-    """Return the error of a read transaction that has timed out, None if it has not."""
+    """Return the error of a read transaction that has timed out; None if it has not."""
     if txn_id not in client.heartbeater.lost():
         return None
     return TransactionStateError(

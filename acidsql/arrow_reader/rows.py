@@ -1,4 +1,4 @@
-"""Rows of a snapshot, stripe by stripe, as record batches."""
+"""Reading of a snapshot's rows as record batches, stripe by stripe."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from acidsql.storage.tails import BUCKET, ORIGINAL_WRITE_ID
 from acidsql.storage.tails import ROW_ID as ROW_NUMBER
 from acidsql.streaming.column_types import ColumnType
 
-# Places of the ACID columns among those of an ACID file.
+# Positions of the row id columns among the columns of an ACID file.
 _KEYS = (1, 2, 3)
 _CURRENT = 4
 
 
 class Stripe(NamedTuple):
-    """Stripe of a file, by its number; ``first_row`` rows of the file stand before it."""
+    """Stripe of a file, by its number; ``first_row`` rows of the file precede it."""
 
     file: DataFile
     number: int
@@ -44,7 +44,7 @@ class Stripe(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Number of its rows, deleted ones included."""
+        """Number of rows of the stripe, including deleted rows."""
         return self.file.known.tail.stripes[self.number].rows
 
 
@@ -53,9 +53,9 @@ class Wanted:
     """Columns and rows of a table that are read.
 
     Attributes:
-        columns: of the table.
-        names: of the columns that are returned, in their order.
-        rows: filter of the rows, None for all.
+        columns: columns of the table.
+        names: names of the columns that are returned, in their order.
+        rows: filter of the rows; None for all rows.
     """
 
     columns: TableColumns
@@ -71,24 +71,24 @@ class Wanted:
 def stripes_of(
     files: Sequence[DataFile], wanted: Wanted, partitions: Sequence[Sequence[pa.Scalar]]
 ) -> list[Stripe]:
-    """Return the stripes that may have rows that are wanted.
+    """Return the stripes that can have matching rows.
 
     Args:
-        files: of the snapshot.
-        wanted: what is read.
+        files: files of the snapshot.
+        wanted: columns and rows that are read.
         partitions: values of the partition columns of each partition.
     """
-    found = []
+    stripes = []
     for file in files:
         first = 0
         for number, known_stripe in enumerate(file.known.tail.stripes):
-            found.append(Stripe(file, number, first))
+            stripes.append(Stripe(file, number, first))
             first += known_stripe.rows
     if wanted.rows is None:
-        return found
+        return stripes
     guarantees = []
     columns = wanted.columns
-    for stripe in found:
+    for stripe in stripes:
         values = zip(columns.partition_names, partitions[stripe.file.ordinal], strict=True)
         known = [equal_to(n, value) for n, value in values if n in wanted.rows.columns]
         compared = {}
@@ -100,7 +100,7 @@ def stripes_of(
                 known.append(equal_to(name, columns.initial[place]))
         known.append(stripe_guarantee(stripe.file.known.tail, stripe.number, compared))
         guarantees.append(all_of(known))
-    return [found[i] for i in wanted.rows.possible(guarantees)]
+    return [stripes[i] for i in wanted.rows.possible(guarantees)]
 
 
 def partitions_of(snapshot: TableSnapshot, wanted: Wanted) -> list[list[pa.Scalar]]:
@@ -118,10 +118,10 @@ class RowReader:
     """Reader of the stripes of a snapshot; any thread may use it.
 
     Attributes:
-        source: files.
-        wanted: what is read.
-        deleted: deleted rows, which are left out; None for none.
-        write_ids: that are visible.
+        source: files of the tables.
+        wanted: columns and rows that are read.
+        deleted: deleted rows, which are skipped; None if no row is skipped.
+        write_ids: write ids that are visible.
         partitions: values of the partition columns of each partition.
     """
 
@@ -132,7 +132,7 @@ class RowReader:
     partitions: Sequence[Sequence[pa.Scalar]]
 
     def read(self, stripe: Stripe) -> pa.RecordBatch | None:
-        """Read the rows of a stripe that are wanted; None if there are none.
+        """Read the matching rows of a stripe; return None if there are none.
 
         Raises:
             FormatError: FAILED_READ_FILE, UNSUPPORTED_FEATURE.ARROW_TYPE_CHANGE,
@@ -145,14 +145,14 @@ class RowReader:
 
 
 class _StripeRows:
-    """Rows of one stripe: first the columns that decide which rows are wanted, then the others."""
+    """Rows of one stripe: first reads the columns that determine the rows, then the others."""
 
     def __init__(self, rows: RowReader, stripe: Stripe, reader: StripeReader) -> None:
         self._rows = rows
         self._stripe = stripe
         self._file = stripe.file
         self._reader = reader
-        # Arrays of the whole stripe, or of its first rows, after which none are wanted.
+        # Arrays of the whole stripe, or of its rows up to the last matching row.
         self._known: dict[str, pa.Array] = {}
         self._keys: list[pa.Array] = []
 
@@ -165,16 +165,16 @@ class _StripeRows:
         if wanted.rows is not None:
             columns = [self._chosen(name, positions) for name in filtered]
             count = self._stripe.rows if positions is None else len(positions)
-            found = wanted.rows.positions(columns, count)
-            if not len(found):
+            matching = wanted.rows.positions(columns, count)
+            if not len(matching):
                 return None
-            if len(found) < count:
-                positions = found if positions is None else positions[found]
+            if len(matching) < count:
+                positions = matching if positions is None else positions[matching]
         last = None if positions is None else int(positions[-1]) + 1
         self._load([name for name in wanted.names if name not in self._known], rows=last)
         arrays = [self._chosen(name, positions) for name in wanted.names]
         if not arrays:
-            # A batch without columns has its number of rows from a struct.
+            # A batch without columns gets its number of rows from a struct.
             rows = self._stripe.rows if positions is None else len(positions)
             return pa.RecordBatch.from_struct_array(
                 pa.StructArray.from_buffers(pa.struct([]), rows, [None])
@@ -182,8 +182,10 @@ class _StripeRows:
         return pa.RecordBatch.from_arrays(arrays, schema=wanted.schema)
 
     def _visible(self, names: set[str]) -> Numbers | None:
-        """Return the positions of the rows that are neither deleted nor of hidden write ids; None
-        for all. Read the columns of the filter and of row ids if they are needed.
+        """Return the positions of the visible rows: neither deleted nor of a hidden write id.
+
+        Return None if all rows are visible. Read the columns of the filter, and those of row ids if
+        they are needed.
         """
         rows, file = self._rows, self._file
         tail = file.known.tail
@@ -210,15 +212,15 @@ class _StripeRows:
         return np.flatnonzero(~hidden) if hidden.any() else None
 
     def _keys_from_statistics(self) -> list[pa.Array]:
-        """Return the row ids of a stripe of one write id and bucket property without gaps, as one
-        INSERT writes it; [] for others.
+        """Return the row ids of a stripe if its statistics determine them; otherwise [].
 
-        Rows of a file are in the order of their ids, and no id is there twice.
+        They do if the stripe has one write id, one bucket property and row ids without gaps, as one
+        INSERT writes them. The rows of a file are ordered by row id, and row ids are unique.
         """
         tail = self._file.known.tail
         columns = (ORIGINAL_WRITE_ID, BUCKET, ROW_NUMBER)
-        found = [tail.stripe_int_stats(column)[self._stripe.number] for column in columns]
-        write_ids, buckets, row_ids = found
+        statistics = [tail.stripe_int_stats(column)[self._stripe.number] for column in columns]
+        write_ids, buckets, row_ids = statistics
         if write_ids is None or buckets is None or row_ids is None:
             return []
         is_one = write_ids.minimum == write_ids.maximum and buckets.minimum == buckets.maximum
@@ -228,7 +230,7 @@ class _StripeRows:
         return _run_of_keys(write_ids.minimum, buckets.minimum, row_ids.minimum, count)
 
     def _counted_keys(self) -> list[pa.Array]:
-        """Return the row ids of rows of a file without them, which are their positions."""
+        """Return row ids for a file that stores none: they are the positions of its rows."""
         original = self._file.original
         if original is None:
             return []
@@ -238,12 +240,12 @@ class _StripeRows:
     def _load(
         self, names: Sequence[str], extra: Sequence[int] = (), rows: int | None = None
     ) -> list[pa.Array]:
-        """Read columns of the table that the file has, and keep them.
+        """Read table columns that the file has, and keep their values.
 
         Args:
-            names: of the columns; others are passed over.
-            extra: ids of columns of the root.
-            rows: how many of the first rows are wanted, None for all.
+            names: names of columns; those that the file lacks are skipped.
+            extra: ids of further columns, children of the root.
+            rows: number of leading rows to read; None for all rows.
 
         Returns:
             The arrays of ``extra``.
@@ -265,7 +267,7 @@ class _StripeRows:
         return arrays[: len(extra)]
 
     def _chosen(self, name: str, positions: Numbers | None) -> pa.Array:
-        """Return the values of a column at some positions, None for all."""
+        """Return the values of a column at some positions; None means all positions."""
         count = self._stripe.rows if positions is None else len(positions)
         columns = self._rows.wanted.columns
         if name in self._known:
@@ -281,7 +283,7 @@ class _StripeRows:
 
 
 def _run_of_keys(write_id: int, bucket: int, first_row: int, count: int) -> list[pa.Array]:
-    """Return row ids that differ only in the number of the row, ascending by 1."""
+    """Return row ids with one write id and bucket, and consecutive row numbers."""
     row_ids = np.arange(first_row, first_row + count, dtype=np.int64)
     return [
         pa.repeat(pa.scalar(write_id, pa.int64()), count),

@@ -1,4 +1,4 @@
-"""Files of tables, with the caches of this process; one for all readers."""
+"""Files of tables, with the caches that all readers of this process share."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from acidsql.storage.tails import TailCache
 
 
 class Source:
-    """Files, and what is known of those that were published, which never change.
+    """Files, and caches of published files, which never change.
 
     Attributes:
         files: file system of the tables.
-        tails: tails of files.
-        known: tails of data files, with those that Arrow reads them by.
-        events: delete events.
+        tails: cache of the tails of files.
+        known: cache of the tails of data files, with the tails that Arrow uses.
+        events: cache of delete events.
     """
 
     def __init__(self, files: DeletableFiles) -> None:

@@ -1,7 +1,8 @@
-"""Guarantees of stripes: ranges of the values of their columns, by the statistics of ORC.
+"""Guarantees of stripes: value ranges of their columns, from the statistics of ORC.
 
-Columns are left out whose statistics say too little, or something else: floating-point numbers
-(NaN), timestamps (time zones), days before the Gregorian calendar, CHAR (blanks).
+Some columns are left out because their statistics are incomplete or have another meaning:
+floating-point numbers (NaN), timestamps (time zones), days before the Gregorian calendar, CHAR
+(blanks).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from acidsql.streaming.column_types import ColumnType
 _COLUMN_STATISTICS = 1
 # ColumnStatistics
 _VALUES, _INTEGERS, _STRINGS, _DATES = 1, 2, 4, 7
-# StringStatistics: bounds, and those whose end was cut off
+# StringStatistics: exact bounds, and truncated bounds
 _LEAST, _MOST, _LOWER, _UPPER = 1, 2, 4, 5
 _KINDS = {
     "byte": _INTEGERS,
@@ -38,18 +39,18 @@ _Message = Mapping[int, Field]
 def stripe_guarantee(
     tail: OrcTail, stripe: int, columns: Mapping[str, tuple[int, ColumnType]]
 ) -> pc.Expression:
-    """Return what holds for the rows of a stripe.
+    """Return the guarantee that holds for the rows of a stripe.
 
     Args:
-        tail: of the file.
+        tail: tail of the file.
         stripe: number of the stripe.
-        columns: column id in the file, and type in the table, by name.
+        columns: for each column name, the column id in the file and the type in the table.
     """
     if not tail.stripe_statistics:
         return all_of(())
     message = tail.stripe_statistics[stripe]
-    found = [octets(f) for f in read_fields(message) if f.number == _COLUMN_STATISTICS]
-    return all_of(_guarantees(tail, found, columns))
+    column_statistics = [octets(f) for f in read_fields(message) if f.number == _COLUMN_STATISTICS]
+    return all_of(_guarantees(tail, column_statistics, columns))
 
 
 def _guarantees(
@@ -69,7 +70,7 @@ def _guarantees(
 
 
 def _is_compared(stored: str, kind: ColumnType) -> bool:
-    """Return whether values of the table compare as those of the file."""
+    """Return whether values compare in the table as they do in the file."""
     if stored in ("string", "varchar"):
         return kind.kind != "char" and pa.types.is_string(kind.arrow)
     if stored == "date":
@@ -77,19 +78,19 @@ def _is_compared(stored: str, kind: ColumnType) -> bool:
     return bool(pa.types.is_integer(kind.arrow))
 
 
-def _bounds(stored: str, found: _Message) -> tuple[object, object] | None:
+def _bounds(stored: str, statistics: _Message) -> tuple[object, object] | None:
     if stored in ("string", "varchar"):
-        least = found.get(_LEAST, found.get(_LOWER))
-        most = found.get(_MOST, found.get(_UPPER))
+        least = statistics.get(_LEAST, statistics.get(_LOWER))
+        most = statistics.get(_MOST, statistics.get(_UPPER))
         if least is None or most is None:
             return None
         try:
             return octets(least).decode(), octets(most).decode()
-        except UnicodeDecodeError:  # a character was cut in two
+        except UnicodeDecodeError:  # the truncation split a character
             return None
-    if not {1, 2} <= found.keys():
+    if not {1, 2} <= statistics.keys():
         return None
-    low, high = (zigzag_decode(integer(found[number])) for number in (1, 2))
+    low, high = (zigzag_decode(integer(statistics[number])) for number in (1, 2))
     if stored == "date":
         if low < FIRST_GREGORIAN_DAY:
             return None

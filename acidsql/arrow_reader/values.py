@@ -1,4 +1,4 @@
-"""Arrays of a stripe as arrays of the table's types, with the values that Spark reads."""
+"""Conversion of a stripe's arrays to the table's types, with the values that Spark reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEXTS = ("string", "varchar", "char")
 _TIMESTAMPS = ("timestamp", "timestamp_instant")
 _INTEGER_TYPES = dict(zip(_INTEGERS, (pa.int8(), pa.int16(), pa.int32(), pa.int64()), strict=True))
 _OTHER_TYPES = {"boolean": pa.bool_(), "double": pa.float64(), "binary": pa.binary()}
-_MOST_DIGITS = 76  # of Arrow's widest decimals
+_MOST_DIGITS = 76  # precision of Arrow's widest decimals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +29,12 @@ class StripeValues:
     """Conversion of the values of a stripe.
 
     Attributes:
-        path: of the file, for errors.
-        tail: of the file.
-        is_proleptic: whether its days are of the proleptic Gregorian calendar.
-        time_zone: of the writer of the timestamps.
-        nanos: returns the nanoseconds of a timestamp column, of those values that are not NULL, by
-            its column id and their number.
+        path: path of the file, for errors.
+        tail: tail of the file.
+        is_proleptic: whether its days use the proleptic Gregorian calendar.
+        time_zone: time zone of the writer of the timestamps.
+        nanos: function that returns the nanoseconds of the non-NULL values of a timestamp column,
+            from its column id and the number of these values.
     """
 
     path: str
@@ -44,11 +44,11 @@ class StripeValues:
     nanos: Callable[[int, int], Numbers]
 
     def convert(self, values: pa.Array, column_id: int, target: ColumnType) -> pa.Array:
-        """Return an array of a column, or of a part of one, as one of a type.
+        """Convert the array of a column, or of a part of a nested column, to a type.
 
         Args:
-            values: as Arrow read them from a file whose timestamps are integers.
-            column_id: in the file.
+            values: values that Arrow read from a file with integers as timestamps.
+            column_id: id of the column in the file.
             target: type of the column in the table.
 
         Raises:
@@ -82,10 +82,10 @@ class StripeValues:
         return pa.MapArray.from_arrays(offsets, *made, type=target.arrow, mask=mask)
 
     def _places(self, stored: OrcType, target: ColumnType) -> list[int | None]:
-        """Return the places in a file of a struct's fields, which are found by their names.
+        """Return the positions of a struct's fields in the file, matched by name.
 
-        None are those that were added since, or, in the columns of an old version, that are left
-        out.
+        The position of a field that was added after the file was written is None. Fields of the
+        file that an old version of the table lacks are omitted.
         """
         places = {folded(name): i for i, name in enumerate(stored.field_names)}
         names = [folded(name) for name in target.names]
@@ -138,8 +138,10 @@ class StripeValues:
 
 
 def holds(target: ColumnType, stored: OrcType) -> bool:
-    """Return whether a column has the type that it has in a file, or may have had it before
-    (``type_widening``); of those that are not nested, TIMESTAMP left out.
+    """Return whether a file's type is the column's type or an earlier type of the column.
+
+    An earlier type is one that ``type_widening`` allows. The function does not apply to nested
+    types and TIMESTAMP.
     """
     arrow = target.arrow
     if stored.kind in _INTEGERS:
@@ -161,13 +163,13 @@ def holds(target: ColumnType, stored: OrcType) -> bool:
 
 
 def _widened(values: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return an array as one of a type that holds its values."""
+    """Convert an array to a wider type, which holds all its values."""
     if pa.types.is_decimal(target) and pa.types.is_integer(values.type):
-        # Arrow wants a decimal that holds every integer of the type.
+        # Arrow requires a decimal that holds every integer of the type.
         values = values.cast(pa.decimal256(_MOST_DIGITS, target.scale))
     return values.cast(target)
 
 
 def _padded(values: pa.Array, length: int) -> pa.Array:
-    """Return texts with as many characters as a CHAR has (``rpad``)."""
+    """Pad texts with blanks to the length of a CHAR (``rpad``)."""
     return pc.utf8_slice_codeunits(pc.utf8_rpad(values, length), 0, length)

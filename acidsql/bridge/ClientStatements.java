@@ -17,10 +17,10 @@ import py4j.PythonClient;
 import scala.Function3;
 
 /**
- * What a server of Spark's needs so that Python runs the statements of its clients.
+ * Base of a Spark server whose clients' statements run in Python.
  *
- * <p>Janino, which Spark compiles its generated code with, compiles this text when a server is
- * started, and then the text of that server.
+ * <p>Janino, which also compiles Spark's generated code, compiles this text when a server starts,
+ * and then the text of that server.
  */
 public abstract class ClientStatements {
   public final Asked acidsql;
@@ -30,16 +30,16 @@ public abstract class ClientStatements {
     this.acidsql = asked;
   }
 
-  /** Returns the parser of a new session; it stands before Spark's. */
+  /** Returns the parser of a new session, which runs before Spark's parser. */
   public abstract ClientParser parser(Object session, ParserInterface spark);
 
-  /** Returns what makes the parsers of new sessions, for SparkSessionExtensions.injectParser. */
+  /** Returns the factory of session parsers for SparkSessionExtensions.injectParser. */
   public scala.Function2 parsers() {
     return new Parsers(this);
   }
 }
 
-/** Maker of the parsers of new sessions. */
+/** Factory of the parsers of new sessions. */
 final class Parsers extends scala.runtime.AbstractFunction2 {
   private final ClientStatements server;
 
@@ -52,7 +52,7 @@ final class Parsers extends scala.runtime.AbstractFunction2 {
   }
 }
 
-/** Spark sessions of a server's clients, by the server's own keys. */
+/** Spark sessions of a server's clients, by the server's keys. */
 public final class ClientSessions extends ConcurrentHashMap {
   private final Asked acidsql;
   private final Function sparkSession;
@@ -60,8 +60,8 @@ public final class ClientSessions extends ConcurrentHashMap {
       Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap()));
 
   /**
-   * @param acidsql learns of sessions that end
-   * @param sparkSession returns the Spark session of what the server keeps for a client
+   * @param acidsql is notified when a session ends
+   * @param sparkSession returns the Spark session for the object that the server keeps per client
    */
   public ClientSessions(Asked acidsql, Function sparkSession) {
     this.acidsql = acidsql;
@@ -101,15 +101,15 @@ public final class ClientSessions extends ConcurrentHashMap {
   }
 }
 
-/** Questions to Python. */
+/** Requests to Python. */
 public final class Asked {
   private final Function3 asked;
   private final PythonClient python;
-  /** Connections to Python, each with a thread there, that no thread here uses now. */
+  /** Connections to Python that no JVM thread uses now. Each has a thread in Python. */
   private final ConcurrentLinkedDeque idle = new ConcurrentLinkedDeque();
 
   /**
-   * @param asked answers in Python; it gets what is asked, the session and a text
+   * @param asked answers requests in Python; it takes the request's name, the session and a text
    * @param python client of py4j that makes the calls
    */
   public Asked(Function3 asked, PythonClient python) {
@@ -118,10 +118,10 @@ public final class Asked {
   }
 
   /**
-   * Returns the answer to a question; an answer that is an exception is thrown, also where Java
-   * wants it declared: Spark's own code, in Scala, declares none.
+   * Returns the answer to a request. If the answer is an exception, it is thrown, even a checked
+   * one: Spark's Scala code does not declare exceptions.
    *
-   * <p>Threads lend connections: py4j would make one for each thread, and keep it for ever.
+   * <p>Threads share idle connections. py4j would make one for each thread, and keep it forever.
    */
   public Object ask(String question, Object session, String text) {
     boolean lends = python.getPerThreadConnection() == null;
@@ -146,14 +146,15 @@ public final class Asked {
 }
 
 /**
- * Parser of a session: the plan of a client's statement is its result, which Python makes. All else
- * is parsed by Spark: views, texts within statements, and statements of other sessions.
+ * Parser of a session. For a client's statement, Python runs the statement and returns the plan of
+ * its result. Spark parses everything else: views, texts within statements, and statements of other
+ * sessions.
  */
 public abstract class ClientParser implements ParserInterface {
   private static final ThreadLocal AT_WORK = new ThreadLocal();
   private static final int MOST_REQUESTS = 1000;
   protected final Object session;
-  /** The requests whose statements were run. Each has a name of its own. */
+  /** Names of the requests whose statements have run. Each request has a unique name. */
   private final LinkedHashSet requests = new LinkedHashSet();
   private final ClientStatements server;
   private final ParserInterface spark;
@@ -164,15 +165,15 @@ public abstract class ClientParser implements ParserInterface {
     this.spark = spark;
   }
 
-  /** Returns whether Python runs a statement in this thread now. */
+  /** Returns whether Python is running a statement for this thread. */
   public static boolean isAtWork() {
     return AT_WORK.get() != null;
   }
 
-  /** Returns what to ask Python about a text that is to be parsed, or null for Spark's parser. */
+  /** Returns the request to send to Python for a text, or null to use Spark's parser. */
   protected abstract String question(String text);
 
-  /** Returns whether this is the first text that is parsed for a request. */
+  /** Returns whether this is the first text of a request to be parsed. */
   protected boolean isFirstOf(String request) {
     synchronized (requests) {
       if (requests.size() >= MOST_REQUESTS) {
@@ -182,7 +183,7 @@ public abstract class ClientParser implements ParserInterface {
     }
   }
 
-  /** Returns what Python gets of a text and the values of its parameters, null for none. */
+  /** Returns the text for Python; it can include the values of parameters, which can be null. */
   protected String described(String text, Object parameters) {
     return text;
   }
@@ -200,7 +201,7 @@ public abstract class ClientParser implements ParserInterface {
     return atWork(server, question, session, described);
   }
 
-  /** Asks Python, whose own calls in this thread are not asked about. */
+  /** Sends a request to Python. Calls by Python in this thread do not send further requests. */
   public static Object atWork(ClientStatements server, String question, Object session, String described) {
     AT_WORK.set(Boolean.TRUE);
     try {
@@ -213,7 +214,7 @@ public abstract class ClientParser implements ParserInterface {
   // The methods of this release's ParserInterface.
 }
 
-/** Access to what Spark keeps to itself. */
+/** Access to private fields of Spark. */
 public final class Reflected {
   public static Object get(Object object, Class owner, String name) throws Exception {
     Field field = owner.getDeclaredField(name);

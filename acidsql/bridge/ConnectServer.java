@@ -35,11 +35,11 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Spark Connect's server with what acidsql adds to it: the statements of its clients, the tables
- * that they name, and the end of a client's session.
+ * Spark Connect's server with extensions of acidsql: it runs the statements of clients, resolves
+ * the tables that they name, and handles the end of a client's session.
  *
- * <p>Compiled by Janino, as ClientStatements is: connect.Place is replaced by the class of the places in a
- * text that an error of this release of Spark has.
+ * <p>Compiled by Janino, like ClientStatements. connect.Place is replaced by the positions in a
+ * text that an error of this release of Spark takes.
  */
 public final class ConnectServer extends ClientStatements {
   final ClientSessions sessions;
@@ -56,14 +56,14 @@ public final class ConnectServer extends ClientStatements {
   }
 
   /**
-   * Returns what makes the rules of new sessions, for injectHintResolutionRule and
+   * Returns the factory of the rules of new sessions, for injectHintResolutionRule and
    * injectResolutionRule.
    */
   public Function1 rules() {
     return new Rules(this);
   }
 
-  /** Starts the server as Spark does, with settings that win, and returns when it listens. */
+  /** Starts the server like Spark, with settings that take precedence; returns when it listens. */
   public void start(Map settings) throws Exception {
     for (Iterator i = settings.entrySet().iterator(); i.hasNext(); ) {
       Map.Entry setting = (Map.Entry) i.next();
@@ -74,7 +74,7 @@ public final class ConnectServer extends ClientStatements {
     SparkConnectService$.MODULE$.start(context);
   }
 
-  /** Returns the port on which it listens. */
+  /** Returns the port on which the server listens. */
   public int port() {
     return SparkConnectService$.MODULE$.localPort();
   }
@@ -87,14 +87,14 @@ public final class ConnectServer extends ClientStatements {
   }
 }
 
-/** Finds the Spark session of what the server keeps for a client. */
+/** Returns the Spark session of the object that the server keeps for a client. */
 final class SparkSessionOf implements Function {
   public Object apply(Object holder) {
     return ((SessionHolder) holder).session();
   }
 }
 
-/** Parser of a session: the texts that Spark Connect's planner has parsed are the client's. */
+/** Parser of a session. Texts that Spark Connect's planner parses come from the client. */
 final class Parser extends ClientParser {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String PLANNER = "org.apache.spark.sql.connect.planner.SparkConnectPlanner";
@@ -106,9 +106,9 @@ final class Parser extends ClientParser {
   }
 
   /**
-   * Returns what a text is: "run" for the statement of a request to run one; "query" for a text
-   * within a DataFrame, which is parsed again whenever the client looks at it; null for the text of
-   * a view and others that Spark's analysis has parsed.
+   * Returns "run" for the statement of a request that runs a statement. Returns "query" for a text
+   * within a DataFrame, which is parsed again whenever the client inspects it. Returns null for the
+   * text of a view and for other texts that Spark's analysis parses.
    */
   protected String question(String text) {
     if (!server.sessions.isOfClient(session)) {
@@ -127,7 +127,7 @@ final class Parser extends ClientParser {
           return "query";
         }
         if (method.indexOf("handleSqlCommand") >= 0) {
-          // One of them is of the request alone.
+          // One of the tags is unique to the request.
           String tags = server.context.getLocalProperty("spark.job.tags");
           return tags != null && isFirstOf(tags) ? "run" : null;
         }
@@ -137,7 +137,7 @@ final class Parser extends ClientParser {
     return null;
   }
 
-  /** Returns the text and the values of its parameters, each as SQL, as JSON. */
+  /** Returns the text and the values of its parameters as JSON. Each value is SQL. */
   protected String described(String text, Object parameters) {
     Map described = new HashMap();
     described.put("text", text);
@@ -151,7 +151,7 @@ final class Parser extends ClientParser {
     }
   }
 
-  /** Returns a map of named values, or a list of those in order. */
+  /** Returns a map of named values, or a list of positional values. */
   private static Object values(Object parameters) throws Exception {
     Object given =
         parameters.getClass().getMethod("params", new Class[0]).invoke(parameters, new Object[0]);
@@ -173,7 +173,7 @@ final class Parser extends ClientParser {
   }
 }
 
-/** Maker of the rules of new sessions. */
+/** Factory of the rules of new sessions. */
 final class Rules extends scala.runtime.AbstractFunction1 {
   private final ConnectServer server;
 
@@ -186,7 +186,7 @@ final class Rules extends scala.runtime.AbstractFunction1 {
   }
 }
 
-/** Rule that finds the tables and views of acidsql by their names in a DataFrame's plan. */
+/** Rule that resolves the names of acidsql's tables and views in a DataFrame's plan. */
 final class Tables extends Rule {
   private static final ObjectMapper JSON = new ObjectMapper();
   private final ConnectServer server;
@@ -202,13 +202,13 @@ final class Tables extends Rule {
     if (ClientParser.isAtWork()
         || !server.isRunning
         || !server.sessions.isOfClient(session)
-        // The names in a view are of its own database.
+        // The names in a view refer to the view's database.
         || AnalysisContext$.MODULE$.get().catalogAndNamespace().nonEmpty()) {
       return plan;
     }
     List written = Written.name(plan);
     if (written != null) {
-      ClientParser.atWork(server, "written", session, json(written)); // an error, if it is ours
+      ClientParser.atWork(server, "written", session, json(written)); // throws for our tables
     }
     List named = new ArrayList(CollectionConverters.asJava(plan.collect(new Named())));
     if (named.isEmpty()) {
@@ -219,7 +219,7 @@ final class Tables extends Rule {
       UnresolvedRelation relation = (UnresolvedRelation) named.get(i);
       Map one = new HashMap();
       one.put("name", CollectionConverters.asJava(relation.multipartIdentifier()));
-      one.put("options", new HashMap(relation.options())); // their names in lower case
+      one.put("options", new HashMap(relation.options())); // with names in lower case
       described.add(one);
     }
     List plans = (List) ClientParser.atWork(server, "tables", session, json(described));
@@ -241,9 +241,9 @@ final class Tables extends Rule {
   }
 }
 
-/** The table that a DataFrame of a client is to be written to, which is no child of the plan. */
+/** The table to which a client writes a DataFrame, which is not a child of the plan. */
 final class Written {
-  /** Returns the parts of the table's name; null if the plan writes none by name. */
+  /** Returns the parts of the table's name; null if the plan does not write to a named table. */
   static List name(LogicalPlan plan) {
     if (plan instanceof CreateTable) {
       return parts(((CreateTable) plan).tableDesc().identifier().nameParts());
@@ -273,7 +273,7 @@ final class Written {
   }
 }
 
-/** The relations in a plan that Spark has not found. */
+/** Matches the relations in a plan that Spark has not resolved. */
 final class Named extends scala.runtime.AbstractPartialFunction {
   public boolean isDefinedAt(Object plan) {
     return plan instanceof UnresolvedRelation && !((UnresolvedRelation) plan).isStreaming();
@@ -284,9 +284,9 @@ final class Named extends scala.runtime.AbstractPartialFunction {
   }
 }
 
-/** Plans in the places of relations. */
+/** Replaces relations by plans. */
 final class Found extends scala.runtime.AbstractPartialFunction {
-  /** What a client's df.id, or df["id"], finds the plan of df by. */
+  /** Tag by which a client's df.id or df["id"] finds the plan of df. */
   private static final TreeNodeTag PLAN_ID = LogicalPlan$.MODULE$.PLAN_ID_TAG();
   private final Map plans;
 
@@ -303,7 +303,7 @@ final class Found extends scala.runtime.AbstractPartialFunction {
       return otherwise.apply(plan);
     }
     LogicalPlan found = (LogicalPlan) plans.get(plan);
-    // Spark hands tags on only to a plan that has none.
+    // Spark copies tags only to a plan without tags.
     Option id = ((LogicalPlan) plan).getTagValue(PLAN_ID);
     if (id.nonEmpty()) {
       found.setTagValue(PLAN_ID, id.get());
@@ -312,7 +312,7 @@ final class Found extends scala.runtime.AbstractPartialFunction {
   }
 }
 
-/** Error of a statement that cannot be done. Clients have an AnalysisException. */
+/** Error of an invalid statement. Clients get an AnalysisException. */
 final class AnalysisError extends AnalysisException {
   // What clients see of an error.
 
@@ -329,12 +329,12 @@ final class AnalysisError extends AnalysisException {
   }
 }
 
-/** Error of a text that is no statement. Clients have a ParseException. */
+/** Error of a text that is not a statement. Clients get a ParseException. */
 final class ParseError extends ParseException {
   // What clients see of an error.
 
   public ParseError(String message, String condition, String sqlState, Map parameters) {
-    // Spark makes a message of these, and there is no other constructor.
+    // Spark builds a message from these arguments. The class has no other constructor.
     super(Option.empty(), connect.Place, "PARSE_SYNTAX_ERROR", texts());
     setError(message, condition, sqlState, parameters);
   }
@@ -346,7 +346,7 @@ final class ParseError extends ParseException {
   }
 }
 
-/** Any other error of a statement. Clients have a SparkException. */
+/** Any other error of a statement. Clients get a SparkException. */
 final class ExecutionError extends SparkException {
   // What clients see of an error.
 

@@ -12,20 +12,20 @@ import py4j.Py4JServerConnection;
 import py4j.PythonClient;
 
 /**
- * Has the gateway send its answers at once (TCP_NODELAY).
+ * Makes the gateway send its answers without delay (TCP_NODELAY).
  *
- * <p>Without it the end of an answer that is longer than the gateway's buffers waits until Python's
- * side has acknowledged the rest (Nagle's algorithm), which takes 40 ms on Linux.
+ * <p>Without it, the end of an answer that is longer than the gateway's buffers waits until Python
+ * has acknowledged the rest (Nagle's algorithm), which takes 40 ms on Linux.
  */
 public final class PromptAnswers extends DefaultGatewayServerListener {
-  /** Changes the connections that a gateway has, and those that it will have. */
+  /** Changes the current and future connections of a gateway. */
   public PromptAnswers(GatewayServer gateway) throws Exception {
     gateway.addListener(this);
     Field field;
     try {
       field = GatewayServer.class.getDeclaredField("connections");
     } catch (NoSuchFieldException otherRelease) {
-      return; // The connections that there are stay as they are.
+      return; // The current connections stay as they are.
     }
     field.setAccessible(true);
     Object[] connections = ((List) field.get(gateway)).toArray();
@@ -38,16 +38,16 @@ public final class PromptAnswers extends DefaultGatewayServerListener {
     try {
       connection.getSocket().setTcpNoDelay(true);
     } catch (SocketException closed) {
-      // Nobody waits for its answers.
+      // No process waits for its answers.
     }
   }
 }
 
 /**
- * Has the JVM name itself, by a token, to the server through which it calls Python.
+ * Makes the JVM send a token to the server through which it calls Python.
  *
- * <p>Spark's own client of that server has none, since py4j leaves it out where the server's port
- * becomes known.
+ * <p>Spark's own client of that server has no token, because py4j omits it when it sets the
+ * server's port.
  */
 public final class NamedCaller {
   public NamedCaller(GatewayServer server, String token) throws Exception {

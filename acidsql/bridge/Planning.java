@@ -58,10 +58,10 @@ import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
 /**
- * Parts of planning. Each is one call from Python: a call for every node of a plan would
- * take longer than what Spark does.
+ * Steps of planning. Each is one call from Python, because one call for each node of a plan would
+ * take longer than Spark's own work.
  *
- * <p>Janino, which Spark compiles its generated code with, compiles this text.
+ * <p>Janino, which also compiles Spark's generated code, compiles this text.
  */
 public final class Planning {
   private static final long UNBOUNDED = 1L << 62; // bytes
@@ -73,23 +73,22 @@ public final class Planning {
     return new Outline(plan, option);
   }
 
-  /** Finds the leaves of an unresolved plan and of its subqueries that may name a table. */
+  /** Finds leaves that may name a table, in an unresolved plan and in its subqueries. */
   public References references(LogicalPlan plan, boolean withAliases) throws Exception {
     return new References(plan, withAliases);
   }
 
-  /** Replaces the attributes of an output by those at the same positions of another. */
+  /** Rebinds an expression from the attributes of one output to those of another, by position. */
   public Expression rebound(Expression expression, Seq output, Seq other) {
     return Trees.rebound(expression, output, other);
   }
 
   /**
-   * Puts plans in the places of placeholders in an analysed plan, under the attributes that the
-   * plan knows the placeholders by.
+   * Replaces placeholders in an analysed plan by plans, and retains the placeholders' attributes.
    *
-   * @param option the option of a placeholder that says which plan is put in its place
+   * @param option name of the option of a placeholder that identifies its plan
    * @param texts values of that option
-   * @param plans a plan for each, analysed, with the columns of the placeholder
+   * @param plans an analysed plan for each value, with the columns of the placeholder
    */
   public LogicalPlan fill(LogicalPlan plan, String option, List texts, List plans) {
     Map replacements = new HashMap();
@@ -113,8 +112,8 @@ public final class Planning {
   }
 
   /**
-   * Moves the WITH before a command into its subqueries and the source of a MERGE: a recursive query
-   * is no part of a command.
+   * Moves the WITH before a command into the command's subqueries and the source of a MERGE,
+   * because a command cannot contain a recursive query itself.
    */
   public LogicalPlan withInside(LogicalPlan with) {
     LogicalPlan command = (LogicalPlan) with.children().head();
@@ -150,7 +149,7 @@ public final class Planning {
     }
   }
 
-  /** Returns the attributes in values of assignments of a command that are not resolved. */
+  /** Returns the unresolved attributes in the values that a command assigns. */
   public Seq unresolvedValues(LogicalPlan command) {
     List assignments = new ArrayList();
     collect(command.expressions(), Assignment.class, assignments);
@@ -162,7 +161,7 @@ public final class Planning {
     return Trees.scala(found);
   }
 
-  /** Replaces attributes in values of assignments of a command by expressions. */
+  /** Replaces attributes in the values that a command assigns by expressions. */
   public LogicalPlan withValues(LogicalPlan command, List attributes, List expressions) {
     Map values = new HashMap();
     for (int i = 0; i < attributes.size(); i++) {
@@ -191,16 +190,17 @@ public final class Planning {
     }
   }
 
-  /** Finds the assignments that are to something else than the column itself. */
+  /** Finds the assignments that do not assign a column to itself. */
   public Assigned assigned(Seq assignments) throws Exception {
     return new Assigned(assignments);
   }
 
   /**
-   * Projects a resolved plan to its first columns, as fields describe them, and to others by name.
+   * Projects a resolved plan to its first columns, with new names and metadata, and to other
+   * columns by name.
    *
-   * @param fields names and metadata of the first columns, a StructType
-   * @param names of columns behind these, with NUL between them
+   * @param fields names and metadata for the first columns, a StructType
+   * @param names names of later columns, separated by NUL
    */
   public LogicalPlan projected(LogicalPlan plan, DataType fields, String names) {
     List others = names.isEmpty() ? new ArrayList() : Arrays.asList(names.split("\0"));
@@ -230,8 +230,8 @@ public final class Planning {
   /**
    * Hides the last columns of a resolved plan.
    *
-   * @param name parts of the table's name, with NUL between them
-   * @param aliasShowsHidden whether the hidden columns can be found through an alias
+   * @param name parts of the table's name, separated by NUL
+   * @param aliasShowsHidden whether an alias exposes the hidden columns below it
    */
   public LogicalPlan hideColumns(
       LogicalPlan plan, int hidden, String name, boolean aliasShowsHidden) {
@@ -241,7 +241,7 @@ public final class Planning {
         new AliasIdentifier((String) parts.get(last), Trees.scala(parts.subList(0, last)));
     List output = Trees.list(plan.output());
     if (!aliasShowsHidden) {
-      // Join hints look for the alias, the columns for their qualifiers.
+      // Join hints refer to the alias, and column names refer to the qualifiers.
       for (int i = 0; i < output.size(); i++) {
         output.set(i, ((Attribute) output.get(i)).withQualifier(Trees.scala(parts)));
       }
@@ -249,7 +249,7 @@ public final class Planning {
     }
     List shown = output.subList(0, output.size() - hidden);
     Project project = new Project(Trees.scala(shown), plan);
-    // Spark looks up each column of a plan above in this list: it has no others than the hidden ones.
+    // Spark looks up each column of the plan above in this list, so it has only hidden columns.
     List tagged = output.subList(output.size() - hidden, output.size());
     project.setTagValue(Project$.MODULE$.hiddenOutputTag(), Trees.scala(tagged));
     if (aliasShowsHidden) {
@@ -259,11 +259,12 @@ public final class Planning {
   }
 
   /**
-   * Builds aliased columns of the values of assignments, which are NULL in rows of another number.
+   * Builds columns with the values of assignments, which are NULL in rows with another number.
    *
-   * @param numbers name of the column with the number of each row
-   * @param names of the columns; there may be more assignments
-   * @param haveNodes see <code>fields</code>
+   * @param numbers name of the column that contains the number of each row
+   * @param number number of the rows to which the assignments apply
+   * @param names names of the columns; further assignments are ignored
+   * @param haveNodes whether columns consist of nodes (from Spark 4 on)
    */
   public Seq chosen(Seq assignments, String numbers, int number, List names, boolean haveNodes)
       throws Exception {
@@ -281,11 +282,11 @@ public final class Planning {
   }
 
   /**
-   * Returns a relation over some files, which are given and not listed.
+   * Returns a relation over given files, without a directory listing.
    *
    * @param session Java session whose settings apply to the scan
-   * @param root root path of all files, null if there are none
-   * @param statuses what Hadoop's ObjectWritable has written of an array of FileStatus
+   * @param root root path of all files, null if there are no files
+   * @param statuses array of FileStatus, serialized by Hadoop's ObjectWritable
    * @param schema columns of the files
    * @param format name of the class of the file format
    */
@@ -298,7 +299,7 @@ public final class Planning {
       String format,
       Map options)
       throws Exception {
-    // Spark's shared cache may be disabled, or evict a listing before the index takes it.
+    // Spark's shared cache may be disabled, or may evict a listing before the index reads it.
     FileStatusCache cache = new SharedInMemoryCache(UNBOUNDED, -1L).createForNewClient();
     List roots = new ArrayList();
     if (root != null) {
@@ -308,10 +309,10 @@ public final class Planning {
       roots.add(path);
       cache.putLeafFiles(path, (FileStatus[]) read);
     }
-    // Take all cached files of a root, in whatever directories they are.
+    // Include all cached files of a root, in any directory below it.
     Map recursive = Collections.singletonMap("recursiveFileLookup", "true");
     Option none = Option.apply(null);
-    // By reflection, since releases have other classes of sessions.
+    // By reflection, because the class of sessions differs between releases.
     Object index =
         InMemoryFileIndex.class.getConstructors()[0].newInstance(
             new Object[] {
@@ -339,8 +340,8 @@ public final class Planning {
 }
 
 /**
- * Description of a plan as JSON: its nodes, each before its children, null for expressions, and
- * the numbers of the roots of the plan and of its subqueries.
+ * Description of a plan as JSON. It contains the nodes, parents first, with null for an expression,
+ * and the numbers of the roots of the plan and of its subqueries.
  */
 public final class Outline {
   private final List nodes = new ArrayList();
@@ -348,7 +349,7 @@ public final class Outline {
   private final String option;
   private final String text;
 
-  /** @param option the option of a relation over files that is returned. */
+  /** @param option name of the option whose value is read from each relation over files */
   public Outline(LogicalPlan plan, String option) throws Exception {
     this.option = option;
     List trees = Trees.withSubqueries(plan);
@@ -366,7 +367,7 @@ public final class Outline {
     return text;
   }
 
-  /** Returns a node, or an expression that was described, by its number. */
+  /** Returns a described node or expression by its number. */
   public Object node(int number) {
     return nodes.get(number);
   }
@@ -417,7 +418,7 @@ public final class Outline {
   }
 
   /**
-   * Returns whether a node is a filter, projection or aggregate, with nothing but filters and
+   * Returns whether a node is a filter, projection or aggregate that has only filters and
    * projections between it and a relation over files.
    */
   private static boolean isAboveFiles(LogicalPlan plan) {
@@ -467,7 +468,7 @@ public final class Outline {
       conjunct.put("kind", part.getClass().getSimpleName());
       conjunct.put("condition", numbered(part, null));
       Seq output = filter.child().output();
-      // An attribute in a condition has the case of the statement's text, not that of the column.
+      // The name of an attribute has the case of the statement's text, not of the column.
       Expression own = Trees.rebound(part, output, output);
       conjunct.put("expression", numbered(own, null));
       conjunct.put("deterministic", Boolean.valueOf(own.deterministic()));
@@ -525,7 +526,7 @@ public final class References {
   private final boolean withAliases;
   private final String text;
 
-  /** @param withAliases whether an alias directly over a reference is part of it. */
+  /** @param withAliases whether a reference includes an alias directly over it */
   public References(LogicalPlan plan, boolean withAliases) throws Exception {
     this.withAliases = withAliases;
     List trees = Trees.withSubqueries(plan);
@@ -539,7 +540,7 @@ public final class References {
     return text;
   }
 
-  /** Returns the node of the reference with a number: the leaf, or the alias over it. */
+  /** Returns the node of a reference by its number: the leaf, or the alias over it. */
   public LogicalPlan node(int number) {
     return (LogicalPlan) nodes.get(number);
   }
@@ -606,7 +607,7 @@ public final class Assigned {
     }
   }
 
-  /** Returns their positions, a JSON list. */
+  /** Returns the positions of the assignments as a JSON list. */
   public String text() throws Exception {
     return Trees.JSON.writeValueAsString(positions);
   }
@@ -616,14 +617,14 @@ public final class Assigned {
   }
 }
 
-/** Maker of what columns consist of: nodes from Spark 4 on, expressions before. */
+/** Factory of the contents of columns: nodes from Spark 4 on, expressions before. */
 final class ColumnFactory {
   private final Method content;
   private Object utils = null;
   private Method made = null;
 
   ColumnFactory(boolean haveNodes) throws Exception {
-    // By reflection, since each release has one of the two.
+    // By reflection, because each release has only one of the two methods.
     content = Column.class.getMethod(haveNodes ? "node" : "named", new Class[0]);
     if (haveNodes) {
       String name = "org.apache.spark.sql.classic.ExpressionUtils$";
@@ -632,7 +633,7 @@ final class ColumnFactory {
     }
   }
 
-  /** Returns what the column of an expression consists of, under an alias. */
+  /** Returns the node or expression of a column with an alias. */
   Object named(Expression value, String name, Metadata metadata) throws Exception {
     Object[] values = new Object[] {value};
     Object column =
@@ -645,12 +646,12 @@ final class ColumnFactory {
 
 /** Access to Scala's collections and Catalyst's trees. */
 final class Trees {
-  /** Has caches, and may be used by several threads. */
+  /** Has caches. Several threads can use it. */
   static final ObjectMapper JSON = new ObjectMapper();
 
   private Trees() {}
 
-  /** Returns a Java list that can be changed, with the elements of a Scala sequence. */
+  /** Returns the elements of a Scala sequence as a mutable Java list. */
   static List list(Seq elements) {
     List found = (List) JavaConverters.seqAsJavaListConverter(elements).asJava();
     return new ArrayList(found);
@@ -681,7 +682,7 @@ final class Trees {
     return (LogicalPlan) node.withNewChildren(scala(Collections.singletonList(child)));
   }
 
-  /** Returns an expression under a name, as an attribute of its own. */
+  /** Returns an expression under a name and a new expression id. */
   static Alias alias(Expression value, String name, Metadata metadata) {
     return new Alias(
         value,
@@ -692,7 +693,7 @@ final class Trees {
         scala(new ArrayList()));
   }
 
-  /** Returns a plan under other attributes, given at the positions of its own. */
+  /** Returns a plan under other attributes, which replace its own attributes by position. */
   static LogicalPlan under(Seq attributes, LogicalPlan plan) {
     List columns = new ArrayList();
     List own = list(plan.output());
@@ -714,7 +715,7 @@ final class Trees {
     return new Project(scala(columns), plan);
   }
 
-  /** Returns the relation over files that a node is, or null. */
+  /** Returns the relation of a node that is a relation over files, or null. */
   static HadoopFsRelation files(QueryPlan plan) {
     if (!(plan instanceof LogicalRelation)) {
       return null;
@@ -724,12 +725,12 @@ final class Trees {
   }
 
   /**
-   * Replaces the attributes of an output by those at the same positions of another; one may occur
-   * in several forms, of other case, qualifier or nullability.
+   * Rebinds an expression from the attributes of one output to those of another, by position. An
+   * attribute can occur in several forms, which differ in case, qualifier or nullability.
    */
   static Expression rebound(Expression expression, Seq output, Seq other) {
     Map places = new HashMap();
-    // The other may be shorter, where the last columns are not in the expression.
+    // The other output can be shorter if the expression does not use the last columns.
     for (int i = 0; i < output.size() && i < other.size(); i++) {
       places.put(((Attribute) output.apply(i)).exprId(), other.apply(i));
     }

@@ -40,12 +40,12 @@ import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
 /**
- * Rule of the optimiser that gives each query of {@code format("acidsql")} a scan of its own.
+ * Rule of the optimiser that gives each query of {@code format("acidsql")} its own scan.
  *
- * <p>Spark keeps the files and filters of a source in Python with the relation, for all queries
- * of a frame or view. The scan that stands here instead has a source of its own, which knows the
- * columns and the conditions of this query. Tables that Spark would make of the format, and could
- * not read, are refused.
+ * <p>Spark stores the files and filters of a Python data source in the relation, and reuses them
+ * for all queries of a frame or view. This rule replaces the scan by one with its own source, which
+ * has the columns and conditions of this query. The rule also rejects CREATE TABLE with this
+ * format, because Spark could not read the table.
  */
 public final class SourceScans extends Rule {
   private static final String FORMAT = "acidsql";
@@ -59,7 +59,7 @@ public final class SourceScans extends Rule {
     return new QueryScans().planned((LogicalPlan) plan);
   }
 
-  /** Refuses the table of a command CREATE or REPLACE TABLE … USING acidsql. */
+  /** Rejects CREATE or REPLACE TABLE … USING acidsql. */
   private static void refuse(LogicalPlan command) {
     try {
       Method found = command.getClass().getMethod("tableSpec", new Class[0]);
@@ -84,7 +84,7 @@ public final class SourceScans extends Rule {
 final class QueryScans {
   private static final String FORMAT = "acidsql";
 
-  /** Scan by leaf, columns and conditions: equal parts of a plan stay equal, and share files. */
+  /** Scans by leaf, columns and conditions. Equal parts of a plan stay equal and share files. */
   private final Map known = new HashMap();
 
   QueryScans() {}
@@ -118,7 +118,7 @@ final class QueryScans {
     return changed ? (LogicalPlan) plan.withNewChildren(scala(replaced)) : plan;
   }
 
-  /** Plans the subqueries of a node, such as those that prune the partitions of another table. */
+  /** Plans the subqueries of a node, for example those that prune partitions of another table. */
   private LogicalPlan withSubqueries(LogicalPlan plan) {
     List found = list(plan.expressions());
     Map pairs = new HashMap();
@@ -140,7 +140,7 @@ final class QueryScans {
         : (LogicalPlan) plan.transformExpressions(PythonUtils.toScalaMap(pairs));
   }
 
-  /** Returns whether a node is a scan of the format with the relation's source. */
+  /** Returns whether a node is a scan of this format that still uses the relation's source. */
   private static boolean isShared(LogicalPlan leaf) {
     if (!(leaf instanceof DataSourceV2ScanRelation)) {
       return false;
@@ -151,7 +151,7 @@ final class QueryScans {
         && FORMAT.equalsIgnoreCase(scan.relation().table().name());
   }
 
-  /** Puts another leaf below projections and filters. */
+  /** Replaces the leaf below projections and filters. */
   private LogicalPlan above(LogicalPlan given, LogicalPlan leaf, LogicalPlan other) {
     if (given == leaf) {
       return other;
@@ -198,7 +198,7 @@ final class QueryScans {
     return (LogicalPlan) shared.makeCopy(values);
   }
 
-  /** Returns the columns that a query needs; one of them if it only counts rows. */
+  /** Returns the columns that a query needs, or the smallest column if it only counts rows. */
   private static List required(DataSourceV2ScanRelation scan, Seq projects, Seq conditions) {
     Set ids = new HashSet();
     List used = list(projects);
@@ -229,7 +229,7 @@ final class QueryScans {
     return found;
   }
 
-  /** Returns those conditions that sources understand; the plan goes on evaluating all of them. */
+  /** Returns the conditions that sources understand. The plan still evaluates all conditions. */
   private static org.apache.spark.sql.sources.Filter[] filters(
       DataSourceV2ScanRelation scan, Seq conditions) {
     List found = new ArrayList();
@@ -247,7 +247,7 @@ final class QueryScans {
         found.toArray(new org.apache.spark.sql.sources.Filter[0]);
   }
 
-  /** Returns a Java list that can be changed, with the elements of a Scala sequence. */
+  /** Returns the elements of a Scala sequence as a mutable Java list. */
   private static List list(Seq elements) {
     return new ArrayList((List) JavaConverters.seqAsJavaListConverter(elements).asJava());
   }
@@ -270,9 +270,9 @@ final class QueryScan extends PythonScan {
   }
 }
 
-/** Source of one query, which keeps its files and filters. */
+/** Source of one query, which stores its files and filters. */
 final class QuerySource extends PythonDataSourceV2 {
-  /** Option of the reader: what is read for one query, {@code rows} or {@code filtered}. */
+  /** Option of the reader that selects the read for one query: {@code rows} or {@code filtered}. */
   private static final String QUERY = "acidsql.query";
 
   private final org.apache.spark.sql.sources.Filter[] filters;
@@ -281,7 +281,7 @@ final class QuerySource extends PythonDataSourceV2 {
   QuerySource(String name, org.apache.spark.sql.sources.Filter[] filters) {
     this.filters = filters;
     setShortName(name);
-    source(); // of the session that plans, which need not be that of the thread that runs
+    source(); // of the planning session, which can differ from the session of the running thread
   }
 
   public synchronized PythonDataSourceReadInfo getOrCreateReadInfo(

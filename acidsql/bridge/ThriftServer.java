@@ -45,11 +45,11 @@ import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
- * Spark's Thrift server with what acidsql adds to it: the statements of its clients, the tables of
- * the metastore, and the end of a client's session.
+ * Spark's Thrift server with extensions of acidsql: it runs the statements of clients, lists the
+ * tables of the metastore, and handles the end of a client's session.
  *
- * <p>Janino, which Spark compiles its generated code with, compiles this text when a server is
- * started: thriftserver.Session is replaced by the class of sessions of this release of Spark.
+ * <p>Janino, which also compiles Spark's generated code, compiles this text when a server starts.
+ * thriftserver.Session is replaced by the session class of this release of Spark.
  */
 public final class ThriftServer extends ClientStatements {
   final ClientSessions sessions;
@@ -67,7 +67,7 @@ public final class ThriftServer extends ClientStatements {
     return new Parser(this, session, spark);
   }
 
-  /** Starts the server as Spark does, and returns when it listens. */
+  /** Starts the server like Spark, and returns when it listens. */
   public void start(thriftserver.Session session, Configuration configuration) throws Exception {
     stayAfterErrors();
     HiveConf conf = HiveUtils$.MODULE$.newClientForExecution(context.conf(), configuration).conf();
@@ -75,14 +75,14 @@ public final class ThriftServer extends ClientStatements {
     server = new HiveThriftServer2(session);
     server.init(conf);
     addOperations(conf);
-    // Spark does this after the server has started, too late for the first client.
+    // Spark does this after the start of the server, which is too late for the first client.
     Object[] both = new Object[] {server, context};
     Object companion = HiveThriftServer2$.MODULE$;
     Called.call(companion, companion.getClass(), "createListenerAndUI", both);
     server.start();
   }
 
-  /** Has the server raise its errors rather than end the JVM; Spark 3.5 cannot. */
+  /** Makes the server throw its errors instead of ending the JVM. Spark 3.5 has no such option. */
   private static void stayAfterErrors() throws Exception {
     Method[] methods = HiveThriftServer2$.class.getMethods();
     for (int i = 0; i < methods.length; i++) {
@@ -93,16 +93,16 @@ public final class ThriftServer extends ClientStatements {
   }
 
   /**
-   * Keeps Hive's session, which is behind each of the server's, from making a metastore of its own:
-   * Hive looks into it when a session ends, and before it asks whether it authorizes.
+   * Prevents Hive's session, on which each of the server's sessions is based, from creating its own
+   * metastore. Hive reads it when a session ends, and before it checks whether authorization is on.
    */
   private static void withoutMetastore(HiveConf conf) {
     conf.set("hive.metastore.uris", "thrift://localhost:9083");
-    conf.set("hive.metastore.connect.retries", "0"); // so often it tries to connect
+    conf.set("hive.metastore.connect.retries", "0"); // number of attempts to connect
     conf.set("hive.internal.ss.authz.settings.applied.marker", "true");
   }
 
-  /** Has sessions make the operations of this class in place of Spark's. */
+  /** Makes sessions create the operations of this file in place of Spark's. */
   private void addOperations(HiveConf conf) throws Exception {
     Operations operations = new Operations(this);
     operations.init(conf);
@@ -120,7 +120,7 @@ public final class ThriftServer extends ClientStatements {
     }
   }
 
-  /** Returns the port on which it listens. */
+  /** Returns the port on which the server listens. */
   public int port() {
     return service.getPortNumber();
   }
@@ -133,11 +133,11 @@ public final class ThriftServer extends ClientStatements {
   }
 }
 
-/** Lists of what the metastore has. */
+/** Lists of the metastore's objects. */
 final class Lists {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Returns the rows of an answer to a question about the metastore. */
+  /** Returns the rows of the answer to a request about the metastore. */
   static Iterator of(Asked acidsql, String question, Object session, String[] arguments)
       throws HiveSQLException {
     try {
@@ -164,14 +164,14 @@ final class StatementError extends RuntimeException implements SparkThrowable {
     return new QueryContext[0];
   }
 
-  /** Spark's server puts this text behind the condition. */
+  /** Returns the text that Spark's server appends to the condition. */
   public String toString() {
     String prefix = "[" + condition + "] ";
     return getMessage().startsWith(prefix) ? getMessage().substring(prefix.length()) : getMessage();
   }
 }
 
-/** Finds the Spark session of a client's session, which is an SQLContext before Spark 4. */
+/** Returns the Spark session of a client's session, which is a SQLContext before Spark 4. */
 final class SparkSessionOf implements Function {
   public Object apply(Object session) {
     return of(session);
@@ -182,7 +182,7 @@ final class SparkSessionOf implements Function {
   }
 }
 
-/** Parser of a session: the first text that is parsed for a statement is the client's. */
+/** Parser of a session. The first text that Spark parses for a statement is the client's. */
 final class Parser extends ClientParser {
   private static final Pattern USE = Pattern.compile("(?is)\\s*use\\s.*");
   private final ThriftServer server;
@@ -193,8 +193,8 @@ final class Parser extends ClientParser {
   }
 
   /**
-   * Returns what a text is: a client's statement, the USE of a session that opens, or null. The
-   * server gives each statement a job group of its own.
+   * Returns "run" for a client's statement, "use" for the USE of a session that opens, or null. The
+   * server gives each statement its own job group.
    */
   protected String question(String text) {
     String group = server.context.getLocalProperty("spark.jobGroup.id");
@@ -205,14 +205,14 @@ final class Parser extends ClientParser {
   }
 }
 
-/** Maker of the operations of clients' sessions. */
+/** Factory of the operations of clients' sessions. */
 final class Operations extends SparkSQLOperationManager {
   private final ThriftServer server;
   private final Map operations;
 
   Operations(ThriftServer server) throws Exception {
     this.server = server;
-    // Spark's class looks for them one class above that of the object.
+    // Spark's method looks for this field only in the direct superclass of the object's class.
     this.operations = (Map) Reflected.get(this, OperationManager.class, "handleToOperation");
   }
 
@@ -221,7 +221,7 @@ final class Operations extends SparkSQLOperationManager {
   }
 
   public ConcurrentHashMap sessionToContexts() {
-    // Spark's constructor asks before there is a server.
+    // Spark's constructor calls this method before the server is set.
     return server == null ? super.sessionToContexts() : server.sessions;
   }
 
@@ -276,7 +276,7 @@ final class Operations extends SparkSQLOperationManager {
   }
 }
 
-/** Operation that lists the columns of the primary key of a table. Hive's asks its metastore. */
+/** Operation that lists a table's primary key columns. Hive's own queries Hive's metastore. */
 final class PrimaryKeys extends GetPrimaryKeysOperation {
   private final ThriftServer server;
   private final thriftserver.Session session;
@@ -319,7 +319,7 @@ final class PrimaryKeys extends GetPrimaryKeysOperation {
   }
 }
 
-/** Operation that lists the foreign keys between two tables: there are none. */
+/** Operation that lists the foreign keys between two tables. The list is empty. */
 final class ForeignKeys extends GetCrossReferenceOperation {
   ForeignKeys(
       HiveSession client,
@@ -338,7 +338,7 @@ final class ForeignKeys extends GetCrossReferenceOperation {
   }
 }
 
-/** Operation that lists databases: Spark's, then those that only the metastore knows. */
+/** Operation that lists databases: first Spark's, then those that only the metastore has. */
 final class Schemas extends SparkGetSchemasOperation {
   private final ThriftServer server;
   private final thriftserver.Session session;
@@ -366,7 +366,7 @@ final class Schemas extends SparkGetSchemasOperation {
   }
 }
 
-/** Operation that lists tables and views: Spark's, then the metastore's. */
+/** Operation that lists tables and views: first Spark's, then the metastore's. */
 final class Tables extends SparkGetTablesOperation {
   private final ThriftServer server;
   private final thriftserver.Session session;
@@ -405,7 +405,7 @@ final class Tables extends SparkGetTablesOperation {
   }
 }
 
-/** Operation that lists columns: Spark's, then the metastore's. */
+/** Operation that lists columns: first Spark's, then the metastore's. */
 final class Columns extends SparkGetColumnsOperation {
   private final ThriftServer server;
   private final thriftserver.Session session;
@@ -463,7 +463,7 @@ final class Columns extends SparkGetColumnsOperation {
     }
   }
 
-  /** Returns the type of a column; void for one of Hive's that Spark does not have. */
+  /** Returns the type of a column; void for a Hive type that Spark does not have. */
   private static DataType type(String text) {
     try {
       return DataType.fromDDL(text);
@@ -473,7 +473,7 @@ final class Columns extends SparkGetColumnsOperation {
   }
 }
 
-/** Calls of methods that Spark keeps to itself. */
+/** Calls of private methods of Spark. */
 final class Called {
   static void call(Object object, Class owner, String name, Object[] arguments)
       throws HiveSQLException {

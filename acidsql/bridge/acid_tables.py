@@ -1,4 +1,4 @@
-"""Relations over the files of a table, read by acidsql's own reader (``orc/AcidTable.java``)."""
+"""Relations over the files of a table, for acidsql's own reader (``orc/AcidTable.java``)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
 @dataclass(frozen=True, slots=True)
 class SplitSettings:
-    """Settings of the session that runs a query for the parts of files that tasks read.
+    """Settings for the splits of a query's files, from the session that runs the query.
 
     Attributes:
-        tasks: number of tasks that run at once.
-        most_bytes: largest part of a file.
-        open_cost: bytes that opening a file counts as.
+        tasks: number of tasks that run in parallel.
+        most_bytes: largest split of a file in bytes.
+        open_cost: number of bytes that Spark counts for opening a file.
     """
 
     tasks: int
@@ -42,8 +42,8 @@ class SplitSettings:
 Planner = Callable[[SplitSettings, Sequence[int] | None], bytes]
 """Plans the files that a query reads when it runs.
 
-It takes the ordinals of the partitions that the predicates of the query leave, None for all; it
-returns what the reader's class ``Splits`` decodes. It may be called in any thread.
+It takes the ordinals of the partitions that the query's predicates retain, or None for all. It
+returns bytes that the reader's class ``Splits`` decodes. Any thread can call it.
 """
 
 
@@ -54,28 +54,28 @@ _ANALYZED = "analyzed"
 
 
 class DeletedRows(IntEnum):
-    """Ways to treat deleted rows, by the numbers that the reader has."""
+    """Ways to treat deleted rows; the values are the reader's constants."""
 
     HIDDEN = 0
-    """They are left out."""
+    """The scan omits deleted rows."""
     SHOWN = 1
-    """They are shown beside the others, and have in their row id the write id that deleted them."""
+    """The scan returns all rows. The row id of a deleted row has the write id of the delete."""
     ONLY = 2
-    """They are shown without the others; the write id of the last event is that of the first
-    delete event."""
+    """The scan returns only deleted rows. The write id of their last event is the write id of the
+    first delete event."""
 
 
 class AnalyzedColumn(NamedTuple):
-    """Statistics of a column, as texts in the form of Spark's catalog; what is not known is empty.
+    """Statistics of a column, as texts in the format of Spark's catalog; empty if unknown.
 
     Attributes:
-        name: of the column.
-        nulls: number of rows where it is NULL.
-        distinct: number of its distinct values.
+        name: name of the column.
+        nulls: number of rows where the column is NULL.
+        distinct: number of distinct values.
         minimum: lowest value.
         maximum: highest value.
-        average_length: bytes of a value on average.
-        maximum_length: bytes of the longest value.
+        average_length: average number of bytes of a value.
+        maximum_length: number of bytes of the longest value.
     """
 
     name: str
@@ -89,28 +89,28 @@ class AnalyzedColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcidTable:
-    """Files of a table, with everything that their reader has to know.
+    """Files of a table, and the parameters of their reader.
 
     Attributes:
-        name: which EXPLAIN shows.
+        name: name that EXPLAIN shows.
         key: equal for two tables only if they have the same rows.
-        declared: columns that the files have, with CHAR and VARCHAR, without metadata.
-        initial: value of each of them in files from before it was added, encoded as one partition;
-            None if all are NULL.
-        partition_schema: columns of the partitions.
-        partitions: their values, as ``storage.splits.encode_partitions`` writes them.
+        declared: columns in the files, with CHAR and VARCHAR, without metadata columns.
+        initial: for each column, its value in files that are older than the column, encoded as one
+            partition; None if all values are NULL.
+        partition_schema: partition columns.
+        partitions: values of the partitions, encoded by ``storage.splits.encode_partitions``.
         metadata_columns: names of the columns for the row id, whether a row was deleted, the index
             of its partition, the write id of its last event, and the operation of the event.
-        planner: see there.
-        counter: counts the rows without reading them, or None; it returns None if that cannot be
-            done.
-        size: bytes of the files.
-        rows: their number.
+        planner: see ``Planner``.
+        counter: counts the rows without reading them, or returns None if it cannot; None if no
+            counter exists.
+        size: size of the files in bytes.
+        rows: number of rows.
         zone: time zone of the session.
-        deleted_rows: what becomes of deleted rows.
-        is_whole: whether all rows of the files count, so that their statistics describe the table.
-        analyzed: returns what ANALYZE TABLE has computed of columns, for Spark's cost-based
-            optimiser.
+        deleted_rows: how the scan treats deleted rows.
+        is_whole: whether the table consists of all rows of the files. The statistics of the files
+            then describe the table.
+        analyzed: returns the column statistics of ANALYZE TABLE, for Spark's cost-based optimiser.
     """
 
     name: str
@@ -134,8 +134,8 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     """Build the relation over a table.
 
     Returns:
-        The relation, with the columns of the table, those of its partitions and the metadata
-        columns; and the Java object that a plan refers to for as long as it can run.
+        The relation, with the table's columns, its partition columns and the metadata columns; and
+        a Java object to which a plan refers while it can run.
     """
     start_callbacks(spark)
     numbers = table.size, table.rows, int(table.deleted_rows), int(table.is_whole)
@@ -162,7 +162,7 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
 
 
 def _planning(table: AcidTable) -> object:
-    """Return what the JVM calls to have the files of a query planned, or its rows counted."""
+    """Return the callback that plans a query's files or counts its rows for the JVM."""
     planner, counter, analyzed = table.planner, table.counter, table.analyzed
 
     class Planning:

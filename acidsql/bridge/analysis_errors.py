@@ -1,4 +1,4 @@
-"""Errors of Spark's analyser, without the plan that they show."""
+"""Errors of Spark's analyser, without plans of ACID tables and with the names of tables."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from acidsql.bridge.jvm import jvm_class, scala_map, simple_name
 from acidsql.errors import condition_of, quoted_name
 
 _WITH_PLAN = "ExtendedAnalysisException"
-# What Spark calls the table of a relation that its catalog does not have.
+# Names that Spark gives to a relation whose table is not in its catalog.
 _NAMELESS = ("unknown", "`unknown`", "", "``")
-# In the output of every plan of a table with row ids.
+# Column in the output of every plan of a table with row ids.
 _ROW_ID = "row__id"
 
 
 @contextmanager
 def without_plans(spark: SparkSession) -> Iterator[None]:
-    """Leave the plan of an ACID table out of the messages of errors that Spark's analyser raises.
+    """Remove the plan of an ACID table from the messages of Spark's analysis errors.
 
-    Its scan and its events have columns that no statement names.
+    The scan and the events of the table have columns that no statement names.
     """
     try:
         yield
@@ -37,10 +37,11 @@ def without_plans(spark: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def naming_table(spark: SparkSession, parts: Sequence[str]) -> Iterator[None]:
-    """Name the table in errors of Spark's analyser about the table that a statement writes into.
+    """Put the name of a statement's target table into analysis errors that lack it.
 
     Args:
-        parts: of the table's name.
+        spark: the session.
+        parts: parts of the table's name.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Values that UPDATE and MERGE assign to columns: resolved and cast by Spark's analyser."""
+"""Values that UPDATE and MERGE assign to columns, which Spark's analyser resolves and casts."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.plans import frame_of, logical_plan
 from acidsql.errors import quoted_name
 
-# Name of the attribute of a value that is computed apart from its casts.
+# Name of the attribute of a value that is computed before its casts.
 _COMPUTED = "__acidsql_computed"
 
 
 def align(
     spark: SparkSession, method: str, attributes: JavaObject, assignments: JavaObject
 ) -> JavaObject:
-    """Align assignments with a table's columns by Spark's ``AssignmentUtils``: one value per
-    column, in order, cast by the store-assignment policy.
+    """Align assignments with a table's columns by Spark's ``AssignmentUtils``.
+
+    The result has one value per column, in order, cast by the store-assignment policy.
     """
     utils = jvm_class(spark, f"{CATALYST}.analysis.AssignmentUtils")
     java_class = jvm_class(spark, "java.lang.Class").forName(f"{CATALYST}.analysis.AssignmentUtils")
@@ -43,31 +44,30 @@ def align(
 
 
 def never_resolved(spark: SparkSession) -> Expression:
-    """Build an expression that no analyser rule resolves and none rejects: a cast that does not
-    exist.
-    """
+    """Build an invalid cast, which no analyser rule resolves or rejects."""
     return session_state(spark).sqlParser().parseExpression("CAST(array(1) AS INT)")
 
 
 def analyze_partly(
     spark: SparkSession, plan: LogicalPlan, field: str, condition: Expression
 ) -> LogicalPlan:
-    """Resolve a command's expressions, but not the casts of its assignments.
+    """Resolve a command's expressions, but add no casts to its assignments.
 
-    Spark's rule for the casts acts on resolved commands only, so an unresolved condition holds it
-    back. The casts of ``AssignmentUtils``, which follow the store-assignment policy, are made
-    later.
+    Spark's rule that adds the casts acts only on resolved commands, so an unresolved condition
+    prevents it. ``AssignmentUtils`` later adds casts that follow the store-assignment policy.
 
     Args:
-        field: name of the command's condition.
-        condition: value of that field, not resolved.
+        spark: the session.
+        plan: the command.
+        field: name of the field that contains the command's condition.
+        condition: unresolved value for that field.
     """
     held = copy_node(spark, plan, {field: condition})
     analyzer = session_state(spark).analyzer()
     while True:
         try:
             partly = analyzer.execute(held)
-        except AnalysisException as error:  # of a MERGE, at its first unresolved name
+        except AnalysisException as error:  # MERGE fails at its first unresolved name
             name = (error.getMessageParameters() or {}).get("objectName")
             changed = _with_variables(spark, held, name) if name else None
             if changed is None:
@@ -81,14 +81,17 @@ def analyze_partly(
 def _with_variables(
     spark: SparkSession, plan: LogicalPlan, name: str | None = None
 ) -> LogicalPlan | None:
-    """Put session variables in the places of unresolved names in the values of assignments; Spark
-    looks for variables in every expression but these.
+    """Replace unresolved names in assigned values by session variables.
+
+    Spark looks for variables in all other expressions, but not in these.
 
     Args:
-        name: the only name that is looked at, in backticks.
+        spark: the session.
+        plan: the command.
+        name: the only name to replace, in backticks; None for all names.
 
     Returns:
-        None if there is no such name.
+        None if no name is a variable.
     """
     pairs = []
     for attribute in elements(jvm_planning(spark).unresolvedValues(plan)):
@@ -101,7 +104,7 @@ def _with_variables(
 
 
 def _variable(spark: SparkSession, name: Expression) -> list[Expression]:
-    """Return the session variable, or the field of one, that an unresolved attribute names."""
+    """Return the session variable, or its field, that an unresolved attribute names."""
     logical = f"{CATALYST}.plans.logical"
     nothing = jvm_class(spark, f"{logical}.OneRowRelation")()
     project = jvm_class(spark, f"{logical}.Project")
@@ -111,13 +114,13 @@ def _variable(spark: SparkSession, name: Expression) -> list[Expression]:
 
 
 def apart(spark: SparkSession, assignments: JavaObject) -> tuple[JavaObject, list[JavaObject]]:
-    """Set the values apart that are not deterministic, so that each is computed once for a row.
+    """Separate nondeterministic values, so that Spark computes each value once per row.
 
-    Spark casts a struct or a map by its parts, and the value would be computed for each of them.
+    Spark casts a struct or a map part by part, and would compute the value again for each part.
 
     Returns:
-        The assignments, with a new attribute in the place of such a value; and what assigns the
-        values to these attributes.
+        The assignments, with a new attribute in place of each nondeterministic value, and the
+        assignments of these values to the new attributes.
     """
     kept, computed = [], []
     for assignment in elements(assignments):
@@ -134,14 +137,14 @@ def apart(spark: SparkSession, assignments: JavaObject) -> tuple[JavaObject, lis
 def with_columns(
     spark: SparkSession, rows: LogicalPlan, texts: Sequence[str], values: Sequence[JavaObject]
 ) -> LogicalPlan:
-    """Add columns to rows, given as SQL texts and as Catalyst aliases."""
+    """Add columns, given as SQL texts and as Catalyst aliases, to rows."""
     parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {', '.join(['*', *texts])}")
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
     return project(appended(spark, parsed.projectList(), values), rows)
 
 
 def with_attributes(frame: DataFrame, values: Sequence[tuple[Expression, Column]]) -> DataFrame:
-    """Add columns to a DataFrame under the attributes that other expressions have for them."""
+    """Add columns to a DataFrame under the attributes by which other expressions refer to them."""
     spark = frame.sparkSession
     named = [
         alias(spark, expression_of(spark, value), str(attribute.name()), attribute.exprId())

@@ -1,4 +1,4 @@
-"""Work that is done before Spark stops, from whatever code it is stopped."""
+"""Callbacks that run before Spark stops, no matter which code stops it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from weakref import WeakMethod
 
 from pyspark.sql import SparkSession
 
-# Attribute of Python's only SparkContext that contains what is called.
+# Attribute of Python's only SparkContext that contains the methods to call.
 _CALLED = "_acidsql_before_stop"
 
 
 def before_stop(spark: SparkSession, method: Callable[[], None]) -> None:
-    """Have a method called before Spark stops, by its session or its context.
+    """Call a method before Spark's session or context stops.
 
     Args:
         spark: the session.
-        method: of an object, which may be collected before.
+        method: a bound method. Its object can be collected before Spark stops.
     """
     context = spark.sparkContext
     called: list[WeakMethod[Callable[[], None]]] | None = getattr(context, _CALLED, None)
@@ -32,7 +32,7 @@ def _wrap_stop(context: object) -> list[WeakMethod[Callable[[], None]]]:
 
     def stop_after_calls() -> None:
         with ExitStack() as stack:
-            stack.callback(stop)  # even if one of them fails
+            stack.callback(stop)  # stop even if a method fails
             for reference in called:
                 method = reference()
                 if method is not None:

@@ -1,4 +1,4 @@
-"""Bucket files of ACID tables, written by the tasks of a job or in the driver's memory."""
+"""Writers of ACID tables' bucket files, in the tasks of a job or in the driver's memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from acidsql.bridge.plans import java_frame, logical_plan
 _MAKER = "writer", "Writers"
 # Setting of the writer (``BucketFile.TIME_ZONE``).
 _TIME_ZONE = "acidsql.time.zone"
-# TIMESTAMP_NTZ as a type, and no name, in Spark's JSON of a schema.
+# TIMESTAMP_NTZ as a type, not as a name, in Spark's JSON of a schema.
 _LOCAL_TIME = re.compile(r'"(type|elementType|keyType|valueType)":"timestamp_ntz"')
-# Columns of an event before ``row``.
+# Number of columns of an event before ``row``.
 _EVENT_COLUMNS = 5
 
 
@@ -29,13 +29,13 @@ class WrittenFile(NamedTuple):
     """File that a task wrote.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         target: name of its target.
         bucket: number of its bucket.
-        size: in bytes.
-        rows: number of its events that insert.
-        deletes: number of its events that delete.
-        values: those that determined its directory.
+        size: size in bytes.
+        rows: number of insert events in the file.
+        deletes: number of delete events in the file.
+        values: values that determined its directory.
     """
 
     path: str
@@ -53,9 +53,9 @@ class FileSchema:
 
     Attributes:
         events: the six columns of the file.
-        columns: the table's columns that rows have; all of ``row``, or none if nothing is inserted.
+        columns: the table's columns in ``row``, or no columns if the write inserts nothing.
         options: settings of ORC's writer.
-        zone: time zone of the local times that a TIMESTAMP is in the file.
+        zone: time zone of the local times that the file stores for TIMESTAMP.
     """
 
     events: StructType
@@ -68,21 +68,21 @@ class FileSchema:
 class Layout:
     """Layout of the events of a write job in files.
 
-    The columns of the job's rows are the first five of an event and those of the table. The name of
-    the target, the values that determine the directory as text, and the bucket number follow.
+    The job's rows have the first five columns of an event and the table's columns. Then come the
+    name of the target, the values (as text) that determine the directory, and the bucket number.
 
-    The name of a target begins with what its events do: ``i`` if they are new rows, ``d`` or
-    another letter if they have the keys of rows that are gone, ``u`` if they are both. The files
-    of a target with ``u`` have the names with ``i`` and ``d``.
+    The first letter of a target's name shows the type of its events: ``i`` for new rows, ``u`` for
+    both new and deleted rows, ``d`` or another letter for the keys of deleted rows. The files of a
+    target with ``u`` have the names with ``i`` and ``d``.
 
     Attributes:
-        only: the target of all events. Their rows then have no column with its name.
-        inserting: the targets whose events are new rows, which get their row ids from the writer,
-            with the bucket property of bucket 0.
+        only: the target of all events, or None. With one target, rows have no column for its name.
+        inserting: targets whose events are new rows, each with the bucket property of bucket 0. The
+            writer assigns the row ids.
         values: number of values that determine the directory.
-        is_bucketed: whether rows have the number of their bucket; else it is that of the task.
-        stages_keys: whether the keys of rows that are gone go into a file for each target, in any
-            order and of all directories.
+        is_bucketed: whether rows contain their bucket number. Otherwise it is the task's number.
+        stages_keys: whether the keys of deleted rows go into one file per target, in any order
+            and for all directories.
     """
 
     only: str | None
@@ -95,15 +95,15 @@ class Layout:
 def write_bucket_files(
     rows: DataFrame, place: str, write_id: int, schema: FileSchema, layout: Layout
 ) -> list[WrittenFile]:
-    """Write events by a job.
+    """Write events in a Spark job.
 
     Args:
-        rows: sorted in each task so that the events of one directory and bucket come one after the
-            other; keys that are staged may come anywhere.
+        rows: the events. In each task, the events of one directory and bucket must be consecutive.
+            Staged keys can be anywhere.
         place: directory for the files, whose names have no meaning.
-        write_id: of new rows.
-        schema: of the files.
-        layout: of the events.
+        write_id: write id of new rows.
+        schema: schema of the files.
+        layout: layout of the events.
     """
     spark = rows.sparkSession
     gateway = spark.sparkContext._gateway
@@ -152,8 +152,10 @@ def _written(text: str, width: int) -> list[WrittenFile]:
 
 
 def _orc_schema(spark: SparkSession, schema: StructType) -> JavaObject:
-    """Return the ``TypeDescription`` of columns, as Spark writes them; but a TIMESTAMP_NTZ, which
-    Spark writes as a number, is ORC's TIMESTAMP, and an ``InstantType`` ORC's instant.
+    """Return Spark's ``TypeDescription`` of columns, with other types for timestamps.
+
+    A TIMESTAMP_NTZ, which Spark writes as a number, becomes ORC's TIMESTAMP. An ``InstantType``
+    becomes ORC's instant.
     """
     text = _LOCAL_TIME.sub(r'"\1":"timestamp"', schema.json())
     utils = scala_object(spark, f"{SOURCES}.orc.OrcUtils")
@@ -174,7 +176,7 @@ class BucketFileEncoder:
 
     Args:
         spark: the session.
-        schema: of the files.
+        schema: schema of the files.
     """
 
     def __init__(self, spark: SparkSession, schema: FileSchema) -> None:
@@ -189,9 +191,9 @@ class BucketFileEncoder:
         """Return the bytes of a file with new rows.
 
         Args:
-            rows: row id of each, and Catalyst's ``InternalRow``, which has the table's columns from
-                the sixth on.
-            write_id: of the rows.
+            rows: for each row, its row id and Catalyst's ``InternalRow``, where the table's columns
+                begin at the sixth field.
+            write_id: write id of the rows.
             bucket: bucket property of the rows.
         """
         file = maker(self._spark, *_MAKER).file(*self._arguments)

@@ -1,4 +1,4 @@
-"""Tables of Spark's session catalog, which the metastore of acidsql does not have."""
+"""Tables of Spark's session catalog, which are not in acidsql's metastore."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class CatalogTable:
         schema: all columns, CHAR and VARCHAR with their lengths.
         partition_columns: names of the partition columns, which are the last of the schema.
         location: path of the table, as Hadoop spells it.
-        provider: data source of the files, in lower case (``orc``); of a Hive table the class of
+        provider: data source of the files, in lower case (``orc``); for a Hive table, the class of
             its serde.
-        external: whether DROP TABLE leaves the files.
+        external: whether DROP TABLE retains the files.
         bucketed: whether the table is CLUSTERED BY columns.
         created: milliseconds since 1970.
-        partitions: of each partition, the values by column name and the location.
+        partitions: for each partition, the values by column name, and the location.
     """
 
     schema: StructType
@@ -42,46 +42,47 @@ class CatalogTable:
 
 
 def catalog_table(spark: SparkSession, database: str, name: str) -> CatalogTable | None:
-    """Return the definition of a table in Spark's session catalog; None if there is no table of
-    this name, or if it is a view.
+    """Return the definition of a table in Spark's session catalog.
+
+    Return None if the table does not exist or is a view.
     """
     catalog, identifier = _named(spark, database, name)
     if not catalog.tableExists(identifier):
         return None
-    found = catalog.getTableMetadata(identifier)
-    kind = found.tableType().name()
+    table = catalog.getTableMetadata(identifier)
+    kind = table.tableType().name()
     if kind == "VIEW":
         return None
     chars = jvm_class(spark, "org.apache.spark.sql.catalyst.util.CharVarcharUtils")
-    partition_columns = elements(found.partitionColumnNames())
+    partition_columns = elements(table.partitionColumnNames())
     none = jvm_class(spark, "scala.Option").empty()
     partitions = elements(catalog.listPartitions(identifier, none)) if partition_columns else []
     return CatalogTable(
-        schema=StructType.fromJson(json.loads(chars.getRawSchema(found.schema()).json())),
+        schema=StructType.fromJson(json.loads(chars.getRawSchema(table.schema()).json())),
         partition_columns=partition_columns,
-        location=_path(spark, found.location()),
-        provider=_provider(found),
+        location=_path(spark, table.location()),
+        provider=_provider(table),
         external=kind == "EXTERNAL",
-        bucketed=bool(found.bucketSpec().isDefined()),
-        properties=dict(_pairs(found.properties())),
-        owner=str(found.owner()),
-        created=int(found.createTime()),
-        comment=str(found.comment().get()) if found.comment().isDefined() else None,
+        bucketed=bool(table.bucketSpec().isDefined()),
+        properties=dict(_pairs(table.properties())),
+        owner=str(table.owner()),
+        created=int(table.createTime()),
+        comment=str(table.comment().get()) if table.comment().isDefined() else None,
         partitions=[(dict(_pairs(p.spec())), _path(spark, p.location())) for p in partitions],
     )
 
 
 def forget_table(spark: SparkSession, database: str, name: str) -> None:
-    """Remove a table from Spark's session catalog and keep its files.
+    """Remove a table from Spark's session catalog and retain its files.
 
-    The table is made external first, since dropping a managed table deletes its files.
+    The table becomes external first, because Spark deletes the files of a managed table.
     """
     catalog, identifier = _named(spark, database, name)
-    found = catalog.getTableMetadata(identifier)
+    table = catalog.getTableMetadata(identifier)
     types = jvm_class(spark, "org.apache.spark.sql.catalyst.catalog.CatalogTableType")
-    fields = [found.productElement(i) for i in range(found.productArity())]
-    fields[field_names(spark, found).index("tableType")] = types.EXTERNAL()
-    catalog.alterTable(found.copy(*fields))
+    fields = [table.productElement(i) for i in range(table.productArity())]
+    fields[field_names(spark, table).index("tableType")] = types.EXTERNAL()
+    catalog.alterTable(table.copy(*fields))
     catalog.dropTable(identifier, False, False)
 
 
@@ -90,16 +91,16 @@ def _named(spark: SparkSession, database: str, name: str) -> tuple[JavaObject, J
     return state.catalog(), state.sqlParser().parseTableIdentifier(f"`{database}`.`{name}`")
 
 
-def _provider(found: JavaObject) -> str:
-    provider = str(found.provider().get()).lower() if found.provider().isDefined() else "hive"
-    serde = found.storage().serde()
+def _provider(table: JavaObject) -> str:
+    provider = str(table.provider().get()).lower() if table.provider().isDefined() else "hive"
+    serde = table.storage().serde()
     return str(serde.get()) if provider == "hive" and serde.isDefined() else provider
 
 
 def _path(spark: SparkSession, uri: JavaObject) -> str:
     """Return a location as Hadoop spells paths.
 
-    The URI escapes characters that directory names of partitions have escaped once already.
+    Names of partition directories contain escaped characters, which the URI escapes again.
     """
     return str(jvm_class(spark, "org.apache.hadoop.fs.Path")(uri).toString())
 

@@ -1,4 +1,4 @@
-"""Calls of ``table_changes`` in plans that are not analysed."""
+"""Calls of ``table_changes`` in unresolved plans."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _TABLE_CHANGES = "table_changes"
 
 
 def table_of_changes(spark: SparkSession, call: LogicalPlan) -> tuple[str, ...] | None:
-    """Return the parts of the name that a call of ``table_changes`` has as its first argument; None
-    for other calls, and where that is no literal.
+    """Return the table name in a call of ``table_changes``, split into its parts.
+
+    The name is the first argument. Return None for other calls, or if it is not a literal.
     """
     names = elements(call.name())
     arguments = elements(call.functionArgs())
@@ -36,7 +37,7 @@ def table_of_changes(spark: SparkSession, call: LogicalPlan) -> tuple[str, ...] 
 
 
 def renamed_changes(spark: SparkSession, call: LogicalPlan, name: Sequence[str]) -> LogicalPlan:
-    """Return a call of ``table_changes`` with another table name."""
+    """Replace the table name in a call of ``table_changes``."""
     quoted = ".".join(f"`{part.replace('`', '``')}`" for part in name)
     literal = scala_object(spark, f"{CATALYST}.expressions.Literal").apply(quoted)
     arguments = scala_seq(spark, [literal, *elements(call.functionArgs())[1:]])

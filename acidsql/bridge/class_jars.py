@@ -1,7 +1,7 @@
 """Jars of compiled Java classes in the user's cache directory.
 
-A name has the digest of what the classes were compiled from and that of the jar itself. A jar that
-is incomplete, changed or another user's is therefore never loaded. It is made again.
+The name of a jar contains a digest of the compiler's inputs and a digest of the jar itself. A jar
+that is incomplete, modified or owned by another user is never loaded. It is compiled again.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from pathlib import Path
 
 _DIGITS = 32
 _OLD_SECONDS = 90 * 86_400
-_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a jar can have: equal classes make equal jars
+# The earliest date that a jar allows. It is constant, so that equal classes make equal jars.
+_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def digest_of(parts: Sequence[str]) -> str:
-    """Return the digest of what classes are compiled from, 32 hexadecimal digits.
+    """Return the digest of the compiler's inputs, 32 hexadecimal digits.
 
     Args:
-        parts: source texts, and the versions of everything that the compiler looks at.
+        parts: source texts, and the versions of all components that affect the compiler.
     """
     lengths = "".join(f"{len(part)}:" for part in parts)
     return hashlib.sha256((lengths + "".join(parts)).encode()).hexdigest()[:_DIGITS]
@@ -50,18 +51,17 @@ def kept_jar(
     cache: Path,
     scratch: Callable[[], Path],
 ) -> Path:
-    """Return the jar of some classes, which is made if the cache has none that is whole.
+    """Return the jar of some classes; compile them unless a cache contains an intact jar.
 
     Args:
-        key: ``digest_of`` what they are compiled from.
-        make: compiles them; see ``jar_of``.
-        cache: directory for the jars of this user, made if it is not there.
-        scratch: returns a directory of this process, which takes the jar where no cache can be
-            written.
+        key: digest of the compiler's inputs (``digest_of``).
+        make: compiles the classes; ``jar_of`` takes its result.
+        cache: directory for the jars of this user, created if it does not exist.
+        scratch: returns a directory of this process, for the jar if the cache is not writable.
     """
-    found = _whole_jar(key, cache) or _whole_jar(key, scratch())
-    if found is not None:
-        return found
+    path = _whole_jar(key, cache) or _whole_jar(key, scratch())
+    if path is not None:
+        return path
     jar = jar_of(make())
     name = f"{key}-{_digest(jar)}.jar"
     try:
@@ -74,7 +74,7 @@ def kept_jar(
 
 
 def _whole_jar(key: str, place: Path) -> Path | None:
-    """Return the jar of a key in a directory that is private and has the content of its name."""
+    """Return the jar of a key in a directory, if it is private and matches its digest."""
     try:
         if not _is_private(place, stat.S_ISDIR):
             return None
@@ -86,22 +86,22 @@ def _whole_jar(key: str, place: Path) -> Path | None:
                 os.utime(path)
                 return path
     except OSError:
-        pass  # removed in the meantime, or not to be read
+        pass  # another process removed it, or it is not readable
     return None
 
 
 def _is_private(path: Path, is_kind: Callable[[int], bool]) -> bool:
-    """Return whether a path is of a kind, is this user's, and closed to all other users."""
+    """Return whether a path is of a kind, belongs to this user, and is closed to other users."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return False
-    return is_kind(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return is_kind(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
 def _write(place: Path, name: str, content: bytes) -> Path:
-    """Write a file under another name first, so that no process finds a part of it."""
-    handle, temporary = tempfile.mkstemp(dir=place, prefix=".", suffix=".tmp")  # of mode 0600
+    """Write a file under another name and rename it, so that no process reads it half-written."""
+    handle, temporary = tempfile.mkstemp(dir=place, prefix=".", suffix=".tmp")  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -115,7 +115,7 @@ def _write(place: Path, name: str, content: bytes) -> Path:
 
 
 def _remove_old(place: Path) -> None:
-    """Remove jars and remains of killed processes that have not been used for a long time."""
+    """Remove jars and files of killed processes that were not used for a long time."""
     oldest = time.time() - _OLD_SECONDS
     for pattern in ("*.jar", ".*.tmp"):
         for path in place.glob(pattern):

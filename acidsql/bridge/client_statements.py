@@ -1,6 +1,6 @@
-"""Statements of the clients of Spark's servers, which a function in Python runs.
+"""Statements of clients of Spark's servers, which a Python function runs.
 
-What is added to Spark's classes are ``java_sources``.
+The classes that extend Spark's servers are compiled from ``java_sources``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from acidsql.errors import AcidAnalysisError
 _SHARED = "ClientStatements.java"
 _PARSER = "org.apache.spark.sql.catalyst.parser.ParserInterface"
 _COMMAND_RESULT = "org.apache.spark.sql.catalyst.plans.logical.CommandResult"
-# Stands in the shared source for the methods of the interface, which differ between releases.
+# Placeholder in the shared source for the methods of the interface, which differ between releases.
 _METHODS = "  // The methods of this release's ParserInterface.\n"
-# Stands in the sources for what their exceptions have in common; each has another class above it.
+# Placeholder in the sources for the common members of exceptions, whose base classes differ.
 _ERROR = "  // What clients see of an error.\n"
 _ERROR_MEMBERS = """
   private String message;
@@ -66,11 +66,11 @@ _ERROR_MEMBERS = """
 """
 
 Ask = Callable[[str, JavaObject, str | None], Any]
-"""Answers what a server asks: the question, the Java session and a text."""
+"""Answers a server's request: takes the name of the request, the Java session and a text."""
 
 ErrorClass = Callable[[Exception], str | None]
-"""Returns the name of the compiled class whose object an error becomes; None for an error of the
-JVM that stays what it is.
+"""Returns the name of the compiled Java class that represents a Python error; None for an error of
+the JVM, which is not converted.
 """
 
 
@@ -78,7 +78,7 @@ class ServerClasses:
     """Java classes of a server, compiled in the driver.
 
     Attributes:
-        requested: the ``Asked`` that the server's constructor takes.
+        requested: the ``Asked`` object for the server's constructor.
     """
 
     def __init__(
@@ -89,15 +89,15 @@ class ServerClasses:
         ask: Ask,
         error_class: ErrorClass,
     ) -> None:
-        """Compile a source and what the servers share.
+        """Compile the source of a server and the source that all servers share.
 
         Args:
             spark: the session.
             source: file name of the server's source.
-            names: what stands in the source for classes of this release.
-            ask: answers what the server asks, in the thread of the JVM that waits for it.
-            error_class: see ``ErrorClass``; the constructor of the class takes a message, a
-                condition, an SQLSTATE and the parameters.
+            names: replacements for placeholders in the source, which depend on the release.
+            ask: answers the server's requests, in the JVM thread that waits for the answer.
+            error_class: see ``ErrorClass``. The constructor of the class takes a message, a
+                condition, a SQLSTATE and the parameters.
         """
         self._spark = spark
         text = source_text(source, {**names, _ERROR: _ERROR_MEMBERS})
@@ -107,21 +107,21 @@ class ServerClasses:
         self.requested = self.new("Asked", answers, python)
 
     def new(self, name: str, *arguments: Any) -> JavaObject:
-        """Make an object of one of the compiled classes, which has one constructor."""
+        """Make an object of a compiled class that has one constructor."""
         constructor = self._loader.loadClass(f"{PACKAGE}.{name}").getDeclaredConstructors()[0]
         constructor.setAccessible(True)
-        # py4j puts no Python object into an array.
+        # py4j cannot put Python objects into an array.
         return constructor.newInstance(self.list_of(arguments).toArray())
 
     def list_of(self, elements: Any) -> JavaObject:
         """Make a ``java.util.List``."""
-        found = jvm_class(self._spark, "java.util.ArrayList")()
+        listed = jvm_class(self._spark, "java.util.ArrayList")()
         for element in elements:
-            found.add(element)
-        return found
+            listed.add(element)
+        return listed
 
     def error(self, name: str, error: Exception) -> JavaObject:
-        """Make the Java exception of an error."""
+        """Make the Java exception that represents a Python error."""
         condition: str | None = None
         state: str | None = None
         parameters: Mapping[str, str] = {}
@@ -141,10 +141,14 @@ class ServerClasses:
 
 
 def check_threads(spark: SparkSession, condition: str) -> None:
-    """Check that the JVM's threads can be asked in: each has its own thread of Python then.
+    """Check that each JVM thread has its own Python thread, so that it can send requests.
+
+    Args:
+        spark: the session.
+        condition: condition of the error.
 
     Raises:
-        AcidAnalysisError: of this condition.
+        AcidAnalysisError: JVM threads do not have their own Python threads.
     """
     if not isinstance(spark.sparkContext._gateway, ClientServer):
         raise AcidAnalysisError(
@@ -158,9 +162,9 @@ def session_of(spark: SparkSession, session: JavaObject) -> SparkSession:
 
 
 def executed_command(frame: DataFrame) -> LogicalPlan:
-    """Return the rows of a command's result as the plan of a command that has run.
+    """Return the rows of a command's result as the plan of an executed command.
 
-    Spark Connect hands the rows of such a plan to the client; of any other plan it has the client
+    Spark Connect sends the rows of this plan to the client. For any other plan, it makes the client
     send the statement's text again.
     """
     execution = frame._jdf.queryExecution()
@@ -174,7 +178,7 @@ def executed_command(frame: DataFrame) -> LogicalPlan:
 
 
 def java_error(error: Exception) -> JavaObject | None:
-    """Return the exception of the JVM that an error of PySpark wraps, None for other errors."""
+    """Return the JVM exception that a PySpark error wraps; None for other errors."""
     if isinstance(error, Py4JJavaError):
         return error.java_exception
     return getattr(error, "_origin", None)
@@ -186,17 +190,17 @@ def _shared_text(spark: SparkSession) -> str:
 
 
 def _parser_methods(spark: SparkSession) -> Iterator[str]:
-    """Yield the methods of a parser that leaves to Spark's what Python does not answer.
+    """Yield the methods of a parser that calls Python first, and then Spark's parser if necessary.
 
-    They are written for this release, because an object of ``java.lang.reflect.Proxy`` can throw no
-    AnalysisException: Scala's interface declares none.
+    They are generated for this release. A ``java.lang.reflect.Proxy`` could not throw an
+    AnalysisException, because the Scala interface does not declare it.
     """
     modifier = jvm_class(spark, "java.lang.reflect.Modifier")
     for method in loaded(spark, _PARSER).getMethods():
         if modifier.isStatic(method.getModifiers()):
             continue
         name = str(method.getName())
-        types = [str(found.getCanonicalName()) for found in method.getParameterTypes()]
+        types = [str(kind.getCanonicalName()) for kind in method.getParameterTypes()]
         result = str(method.getReturnType().getCanonicalName())
         taken = ", ".join(f"{kind} a{i}" for i, kind in enumerate(types))
         call = f"spark.{name}({', '.join(f'a{i}' for i in range(len(types)))})"
@@ -209,7 +213,7 @@ def _parser_methods(spark: SparkSession) -> Iterator[str]:
 
 
 def _answers(answer: Callable[[str, JavaObject, str | None], Any]) -> object:
-    """Return what the JVM calls."""
+    """Return the callback through which the JVM calls Python."""
 
     class Answers:
         __slots__ = ()
@@ -231,7 +235,7 @@ def _answer(
     session: JavaObject,
     text: str | None,
 ) -> Any:
-    """Return an answer as Java takes it: a DataFrame as its plan, an error as an exception."""
+    """Convert an answer for Java: a DataFrame to its plan, an error to an exception."""
     try:
         answer = ask(question, session, text)
         if isinstance(answer, list):
@@ -247,6 +251,6 @@ def _answer(
 
 def _plan(answer: Any) -> Any:
     if isinstance(answer, DataFrame):
-        # A command has run by now; this plan has its result and does not run it again.
+        # A command has already run. This plan contains its result and does not run it again.
         return answer._jdf.queryExecution().commandExecuted()
     return answer

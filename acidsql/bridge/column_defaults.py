@@ -1,4 +1,4 @@
-"""The DEFAULT of a column: which expressions Spark takes for it."""
+"""Check of the expression in a column's DEFAULT, by Spark's rules."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _INSTEAD = (
 
 
 def check_default(spark: SparkSession, name: str, default: str, type_text: str) -> None:
-    """Refuse a DEFAULT that Spark refuses when a table is created or a row is inserted.
+    """Reject a DEFAULT that Spark rejects when it creates a table or inserts a row.
 
-    Its analyser resolves the expression without any columns, and a job casts its value.
+    Spark's analyser resolves the expression without any columns, and a job casts its value.
 
     Args:
-        name: of the column.
+        spark: the session.
+        name: name of the column.
         default: SQL text of the expression.
         type_text: SQL text of the column's type, without char and varchar.
 
@@ -58,7 +59,7 @@ def check_default(spark: SparkSession, name: str, default: str, type_text: str) 
 
 
 def _is_constant(plan: LogicalPlan) -> bool:
-    """Return whether an optimised plan without tables gives a value that the optimiser knows."""
+    """Return whether the optimiser knows the value of an optimised plan without tables."""
     if simple_name(plan) == "Project" and simple_name(plan.child()) == "OneRowRelation":
         return all(value.child().foldable() for value in elements(plan.projectList()))
     return simple_name(plan) == "LocalRelation"

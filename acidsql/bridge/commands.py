@@ -1,6 +1,4 @@
-"""Commands of Spark: which tables they look up and which paths they write, read from their parsed
-plans before they run.
-"""
+"""Tables that Spark's commands look up and paths that they write, read from parsed plans."""
 
 from __future__ import annotations
 
@@ -15,16 +13,16 @@ from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan, elements, si
 
 # Leaves whose names Spark's analyser looks up in its own catalog.
 _LOOKED_UP = ("UnresolvedTable", "UnresolvedTableOrView", "UnresolvedView")
-# Nodes that may stand above commands: several INSERTs of one FROM, WITH, and those of scripts.
+# Nodes that can contain commands: several INSERTs of one FROM, WITH, and the nodes of scripts.
 _ABOVE = (
     "Union", "WithCTE", "UnresolvedWith",
     "CaseStatement", "CompoundBody", "ForStatement", "IfElseStatement", "LoopStatement",
     "RepeatStatement", "SimpleCaseStatement", "WhileStatement",
 )  # fmt: skip
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
-# Writes that are no commands before the analysis.
+# Writes that are not commands before the analysis.
 _INSERTS = ("InsertIntoStatement", "InsertIntoDir")
-# Commands that change nothing but the state of the session.
+# Commands that change only the state of the session.
 _OF_SESSION = frozenset(
     {
         "AddArchivesCommand", "AddFilesCommand", "AddJarsCommand", "CacheTable",
@@ -35,8 +33,8 @@ _OF_SESSION = frozenset(
     }
 )  # fmt: skip
 _READING = ("Describe", "List", "Show")
-# Plans of statements that are known only when they run: EXECUTE IMMEDIATE (of releases before 4.1,
-# and later ones), and a script.
+# Plans whose statements are known only when they run: EXECUTE IMMEDIATE (before Spark 4.1, and
+# later), and a script.
 _LATER = {
     "ExecuteImmediateQuery": "EXECUTE IMMEDIATE",
     "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
@@ -50,8 +48,8 @@ class Command:
 
     Attributes:
         name: class of the plan, in upper case with underscores (``CREATE_TABLE``).
-        tables: names that Spark looks up in its own catalog, each in parts.
-        paths: directories that the command writes into, or makes the location of a table or
+        tables: names that Spark looks up in its own catalog, each split into parts.
+        paths: directories that the command writes to, or makes the location of a table or
             partition.
     """
 
@@ -63,10 +61,10 @@ class Command:
 def commands(plan: LogicalPlan) -> Iterator[Command]:
     """Yield the commands in a parsed plan that look up a table or name a path.
 
-    A query has none. Below a union (several INSERTs of one FROM) or WITH, each child is searched.
+    A query has none. Each child of a union (several INSERTs of one FROM) or WITH is searched.
     """
     kind = simple_name(plan)
-    if kind == "SingleStatement":  # whose children are those of its plan
+    if kind == "SingleStatement":  # its children are the children of its plan
         yield from commands(plan.parsedPlan())
         return
     if kind in _ABOVE:
@@ -80,8 +78,9 @@ def commands(plan: LogicalPlan) -> Iterator[Command]:
 
 
 def written_by(spark: SparkSession, plan: LogicalPlan) -> str | None:
-    """Return the words of the statement if its parsed plan writes to a table, a directory or the
-    catalog, or may do so; None if it is a query, or a command that concerns only the session.
+    """Return the name of a parsed statement that may write to a table, directory or the catalog.
+
+    Return None for a query, or for a command that affects only the session.
     """
     kind = simple_name(plan)
     if kind in _LATER:
@@ -89,8 +88,8 @@ def written_by(spark: SparkSession, plan: LogicalPlan) -> str | None:
     if kind == "SingleStatement":
         return written_by(spark, plan.parsedPlan())
     if kind in _ABOVE:
-        found = (written_by(spark, node) for node in elements(plan.children()))
-        return next(filter(None, found), None)
+        names = (written_by(spark, node) for node in elements(plan.children()))
+        return next(filter(None, names), None)
     is_command = is_instance_of(spark.sparkContext._gateway, plan, _COMMAND)
     if kind not in _INSERTS and (
         not is_command or kind in _OF_SESSION or kind.startswith(_READING)
@@ -121,7 +120,7 @@ def _directory(plan: LogicalPlan) -> list[str]:
 
 
 def _inserted(plan: LogicalPlan) -> list[str]:
-    """Return the path of an INSERT's target such as ``orc.`/path` ``, else nothing."""
+    """Return the path if the target of an INSERT is a path such as ``orc.`/path` ``."""
     target = plan.table()
     if simple_name(target) != "UnresolvedRelation":
         return []

@@ -1,4 +1,4 @@
-"""Spark Connect's server, whose clients' statements a function in Python runs."""
+"""Spark Connect's server, with a Python function that runs the clients' statements."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from acidsql.errors import AcidAnalysisError, AcidSqlError
 _SOURCE = "ConnectServer.java"
 _SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService"
 _PARSE_EXCEPTION = "org.apache.spark.sql.catalyst.parser.ParseException"
-# Stands in the source for the places in a text that an error has: its start, and in older releases
-# its end.
+# Placeholder in the Java source for an error's positions in a text: its start, and in older
+# releases also its end.
 _PLACE = "connect.Place"
 _ORIGIN = "org.apache.spark.sql.catalyst.trees.CurrentOrigin$.MODULE$.get()"
 _WITH_START_ALONE = 4
-# A plan that Spark keeps would show the rows of an older snapshot.
+# A plan in Spark's cache would show the rows of an older snapshot.
 _FIXED = {"spark.connect.session.planCache.maxSize": "0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectServer:
-    """Spark Connect's server that listens.
+    """Running Spark Connect server.
 
     Attributes:
-        port: on which it listens.
-        stop: ends it and the sessions of its clients.
+        port: port on which the server listens.
+        stop: ends the server and the sessions of its clients.
     """
 
     port: int
@@ -43,28 +43,28 @@ class ConnectServer:
 def start_connect_server(
     spark: SparkSession, settings: Mapping[str, str], ask: Ask
 ) -> ConnectServer:
-    """Start Spark Connect's server, whose clients have new sessions beside ``spark``.
+    """Start Spark Connect's server, which gives each client a new session of this application.
 
     Args:
         spark: the session.
-        settings: ``spark.connect.…``, which win over the application's own.
-        ask: answers what the server asks, in the thread of the JVM that waits for it.
+        settings: ``spark.connect.…`` settings, which override the application's settings.
+        ask: answers the server's requests, in the JVM thread that waits for the answer.
 
     Raises:
-        AcidAnalysisError: CONNECT_SERVER_MISSING, this is PySpark 3, or a Spark without the
-            server; CONNECT_SERVER_NOT_STARTED, as when the port is in use.
+        AcidAnalysisError: CONNECT_SERVER_MISSING, this is PySpark 3 or a Spark without the
+            server; CONNECT_SERVER_NOT_STARTED, for example because the port is in use.
     """
     _check_release(spark)
     check_threads(spark, "CONNECT_SERVER_NOT_STARTED")
     names = {_PLACE: ", ".join([_ORIGIN] * _places(spark))}
     classes = ServerClasses(spark, _SOURCE, names, ask, _error_class)
-    own = spark._jsparkSession
-    server = classes.new("ConnectServer", classes.requested, own.sparkContext())
-    own.extensions().injectParser(server.parsers())
-    # The rules of hints come before Spark's own, which finds the old plan of a temporary view.
-    own.extensions().injectHintResolutionRule(server.rules())
-    # These find what Spark's own have put into a plan, as EXECUTE IMMEDIATE does.
-    own.extensions().injectResolutionRule(server.rules())
+    java_session = spark._jsparkSession
+    server = classes.new("ConnectServer", classes.requested, java_session.sparkContext())
+    java_session.extensions().injectParser(server.parsers())
+    # Hint rules run before Spark's own rules, which would find the old plan of a temporary view.
+    java_session.extensions().injectHintResolutionRule(server.rules())
+    # Resolution rules see the plans that Spark's own rules insert, for example EXECUTE IMMEDIATE.
+    java_session.extensions().injectResolutionRule(server.rules())
     given = jvm_class(spark, "java.util.HashMap")()
     for key, value in {**settings, **_FIXED}.items():
         given[key] = value
@@ -95,13 +95,13 @@ def _check_release(spark: SparkSession) -> None:
 
 
 def _places(spark: SparkSession) -> int:
-    """Return how many places a ParseException has."""
+    """Return the number of positions in the constructor of ParseException."""
     constructors = loaded(spark, _PARSE_EXCEPTION).getConstructors()
     return 1 if any(c.getParameterCount() == _WITH_START_ALONE for c in constructors) else 2
 
 
 def _error_class(error: Exception) -> str | None:
-    """Return the class whose object an error becomes; None for the JVM's own errors."""
+    """Return the Java class that represents a Python error; None for the JVM's own errors."""
     if not isinstance(error, AcidSqlError) and java_error(error) is not None:
         return None
     if isinstance(error, ParseException):

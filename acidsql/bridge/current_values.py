@@ -1,8 +1,8 @@
-"""Current time, user, catalog and database of a statement, fixed once for all of its plans.
+"""Current time, user, catalog and database, fixed once for all plans of a statement.
 
-Spark computes them when a plan is optimised. A statement is planned twice, and the day may change
-between the two: then the second plan would not fit the partitions that the first one chose. Both
-plans are given the values of one moment.
+Spark computes these values when it optimises a plan. acidsql plans a statement twice, and the day
+can change in between. The second plan would then not fit the partitions that the first plan
+selected. Both plans therefore use the values of one moment.
 """
 
 from __future__ import annotations
@@ -39,16 +39,14 @@ _AS_SELECT = ("CreateTableAsSelect", "ReplaceTableAsSelect")
 
 
 class CurrentValues:
-    """Values of ``current_date()`` and the like for one statement, computed when first needed."""
+    """Values of ``current_date()`` and similar functions, computed once at the first use."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._values: JavaObject = None
 
     def put_into(self, plan: LogicalPlan) -> LogicalPlan:
-        """Replace the functions of the current time, user and database in an analysed plan by
-        values.
-        """
+        """Replace ``current_date()`` and similar functions in an analysed plan by values."""
         if not _names_any(self._spark, plan):
             return plan
         if self._values is None:
@@ -56,13 +54,13 @@ class CurrentValues:
         return plan.transformAllExpressionsWithSubqueries(self._values)
 
     def optimize(self, plan: LogicalPlan) -> LogicalPlan | None:
-        """Optimise a plan with these values put in.
+        """Insert these values into a plan and optimise it.
 
         Args:
-            plan: analysed or not; a command is not run.
+            plan: the plan, analysed or not. Commands in it do not run.
 
         Returns:
-            None if its rows depend on the time, user or database at which it runs all the same.
+            None if its rows still depend on the time, user or database at which it runs.
         """
         skip = jvm_class(self._spark, "org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
         state = session_state(self._spark)
@@ -76,9 +74,10 @@ class CurrentValues:
         return execution.optimizedPlan()
 
     def resolve(self, plan: LogicalPlan) -> LogicalPlan:
-        """Analyse and check the plan of a statement, with these values put in.
+        """Analyse and check the plan of a statement, and insert these values.
 
-        Of a CREATE TABLE AS SELECT, only the query is analysed, and the plan is copied with it.
+        For a CREATE TABLE AS SELECT, only the query is analysed. It replaces the query in a copy
+        of the plan.
         """
         query = query_of(plan)
         if query is plan:
@@ -88,9 +87,9 @@ class CurrentValues:
 
 
 def query_of(plan: LogicalPlan) -> LogicalPlan:
-    """Return the query of a CREATE or REPLACE TABLE AS SELECT; other plans as they are.
+    """Return the query of a CREATE or REPLACE TABLE AS SELECT, or any other plan unchanged.
 
-    Once such a statement is analysed, its query is no part of the plan any more.
+    After Spark analyses the statement, the query is no longer part of its plan.
     """
     return plan.query() if simple_name(plan) in _AS_SELECT else plan
 
@@ -100,9 +99,9 @@ def _values(spark: SparkSession) -> JavaObject:
     parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {', '.join(_NAMES)}")
     functions = analyze(spark, parsed)
     rules = f"{CATALYST}.optimizer"
-    at_once = jvm_class(spark, f"{rules}.ComputeCurrentTime").apply(functions)
+    with_time = jvm_class(spark, f"{rules}.ComputeCurrentTime").apply(functions)
     catalogs = session_state(spark).catalogManager()
-    values = jvm_class(spark, f"{rules}.ReplaceCurrentLike")(catalogs).apply(at_once)
+    values = jvm_class(spark, f"{rules}.ReplaceCurrentLike")(catalogs).apply(with_time)
     lists = [elements(plan.projectList()) for plan in (functions, values)]
     return scala_map(spark, [(f.child(), v.child()) for f, v in zip(*lists, strict=True)])
 
@@ -113,11 +112,11 @@ def _names_any(spark: SparkSession, plan: LogicalPlan) -> bool:
 
 
 def depends_on_now(spark: SparkSession, plan: LogicalPlan) -> bool:
-    """Return whether the rows of an analysed plan depend on the time, user or database at which it
-    runs.
+    """Return whether the rows of an analysed plan depend on when, by whom or where it runs.
 
-    That is so if it calls a function such as ``current_date()``, or casts a text such as
-    ``'today'`` to a date. The optimizer replaces both by constants, so its result does not show it.
+    They do if the plan calls a function of the current time, user or database, or if it casts a
+    text such as ``'today'`` to a date. The optimizer replaces both by constants, so its result no
+    longer shows the dependency.
     """
     if _names_any(spark, plan):
         return True

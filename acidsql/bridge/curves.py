@@ -20,12 +20,13 @@ def range_id(
     ids: Sequence[int],
     key: Column,
 ) -> Column:
-    """Build the id of the range that a key is in, an INT; NULL is in the first.
+    """Build the id of the range that contains a key, an INT. NULL is in the first range.
 
     Args:
-        bounds: lowest key of each range but of the first, in order; not empty.
+        spark: the session.
+        bounds: lowest key of each range except the first, in order; not empty.
         ids: id of each range.
-        key: a BIGINT, a DOUBLE or a STRING, as the bounds are.
+        key: a BIGINT, DOUBLE or STRING column of the same type as the bounds.
     """
     curve = _curve(spark)
     if isinstance(bounds[0], str):
@@ -35,8 +36,8 @@ def range_id(
     else:
         values = array_value(spark, curve.longs(_listed(bounds)), "[J")
     arguments = [values, _ints(spark, ids), expression_of(spark, key)]
-    found = static_call(spark, curve.methods(), "id", java_type(spark, IntegerType()), arguments)
-    return F.coalesce(column(spark, found), F.lit(ids[0]))
+    call = static_call(spark, curve.methods(), "id", java_type(spark, IntegerType()), arguments)
+    return F.coalesce(column(spark, call), F.lit(ids[0]))
 
 
 def hilbert_place(
@@ -45,11 +46,12 @@ def hilbert_place(
     """Build the place of a row on a Hilbert curve, a BIGINT.
 
     Args:
+        spark: the session.
         ids: range ids of two to five columns, INT and never NULL.
-        bits: of an id.
+        bits: number of bits of an id.
         table: steps of the curve (``format.zorder.hilbert_table``).
     """
-    # The Java method has a parameter for each of the most columns.
+    # The Java method has one parameter for each of at most MOST_COLUMNS columns.
     numbers = [F.lit(len(ids)), F.lit(bits), *ids, *[F.lit(0)] * (MOST_COLUMNS - len(ids))]
     arguments = [_ints(spark, table), *(expression_of(spark, number) for number in numbers)]
     methods, kind = _curve(spark).methods(), java_type(spark, LongType())

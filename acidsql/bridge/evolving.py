@@ -1,7 +1,7 @@
-"""Columns that MERGE and INSERT WITH SCHEMA EVOLUTION bring, and ``*`` of a MERGE as assignments.
+"""Columns that MERGE and INSERT WITH SCHEMA EVOLUTION add, and ``*`` of a MERGE as assignments.
 
-The rules are those of Spark's ``ResolveMergeIntoSchemaEvolution`` (4.1), which acts only on tables
-of its own catalogs.
+The rules follow ``ResolveMergeIntoSchemaEvolution`` of Spark 4.1, which acts only on tables of
+Spark's own catalogs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from acidsql.bridge.jvm import (
 from acidsql.format.identifiers import folded
 
 _LOGICAL = f"{CATALYST}.plans.logical"
-# The fields of MergeIntoTable with the WHEN clauses that a row of the source reaches.
+# Fields of MergeIntoTable that contain the WHEN clauses for rows of the source.
 _ACTIONS = ("matchedActions", "notMatchedActions")
 
 
@@ -38,10 +38,10 @@ class MergeSource:
     """Columns that the clauses of a MERGE take from its source.
 
     Attributes:
-        schema: of the source.
-        has_star: whether there is UPDATE SET * or INSERT *, which takes all of it.
-        named: of other assignments of one name to another: parts of the name of the target's
-            column, and of the source's.
+        schema: schema of the source.
+        has_star: whether a clause has UPDATE SET * or INSERT *, which takes all columns.
+        named: other assignments of one name to another. Each is the parts of the target column's
+            name, and the parts of the source column's name.
     """
 
     schema: StructType
@@ -50,8 +50,9 @@ class MergeSource:
 
 
 def merge_source(spark: SparkSession, plan: LogicalPlan) -> MergeSource | None:
-    """Return what the clauses of a parsed MERGE take from its source; None if Spark cannot resolve
-    the source, which the analysis of the statement reports.
+    """Return the columns that the clauses of a parsed MERGE take from its source.
+
+    Return None if Spark cannot resolve the source. The analysis of the statement reports the error.
     """
     schema = query_schema(spark, plan.sourceTable())
     if schema is None:
@@ -76,8 +77,9 @@ def insert_source(spark: SparkSession, plan: LogicalPlan) -> StructType | None:
 
 
 def query_schema(spark: SparkSession, query: LogicalPlan) -> StructType | None:
-    """Return the schema of a query; None if it cannot be resolved by itself, as with DEFAULT in
-    VALUES.
+    """Return the schema of a query.
+
+    Return None if the query cannot be resolved on its own, for example DEFAULT in VALUES.
     """
     analyzed = session_state(spark).analyzer().execute(query)
     if not analyzed.resolved():
@@ -90,27 +92,28 @@ def _parts(attribute: Expression) -> tuple[str, ...]:
 
 
 def without_stars(spark: SparkSession, plan: LogicalPlan, columns: Sequence[str]) -> LogicalPlan:
-    """Replace UPDATE SET * and INSERT * in a parsed MERGE by assignments of the columns that both
-    sides have.
+    """Replace UPDATE SET * and INSERT * in a parsed MERGE by assignments of common columns.
 
-    Other columns of the target keep their values, or get their defaults.
+    Other columns of the target keep their values or get their defaults.
 
     Args:
+        spark: the session.
+        plan: the parsed MERGE.
         columns: names of the target's columns.
     """
     actions = {field: elements(getattr(plan, field)()) for field in _ACTIONS}
-    if not any(simple_name(a).endswith("StarAction") for own in actions.values() for a in own):
+    if not any(simple_name(a).endswith("StarAction") for part in actions.values() for a in part):
         return plan
     bare = {field: scala_seq(spark, []) for field in (*_ACTIONS, "notMatchedBySourceActions")}
     held = copy_node(spark, plan, {**bare, "mergeCondition": never_resolved(spark)})
-    # Resolved first, so that the values are those of the source, whatever the target has.
+    # Resolve both sides first, so that values always refer to the source and not to the target.
     partly = session_state(spark).analyzer().execute(held)
     if not (partly.targetTable().resolved() and partly.sourceTable().resolved()):
-        return plan  # the analysis reports it
+        return plan  # the analysis reports the error
     target, source = _by_name(partly.targetTable()), _by_name(partly.sourceTable())
     made = {}
-    for field, own in actions.items():
-        replaced = [_without_star(spark, a, columns, target, source) for a in own]
+    for field, with_stars in actions.items():
+        replaced = [_without_star(spark, a, columns, target, source) for a in with_stars]
         made[field] = scala_seq(spark, replaced)
     others = {
         "notMatchedBySourceActions": plan.notMatchedBySourceActions(),
@@ -120,10 +123,10 @@ def without_stars(spark: SparkSession, plan: LogicalPlan, columns: Sequence[str]
 
 
 def _by_name(side: LogicalPlan) -> dict[str, list[JavaObject]]:
-    found: dict[str, list[JavaObject]] = {}
+    attributes: dict[str, list[JavaObject]] = {}
     for attribute in elements(side.output()):
-        found.setdefault(folded(str(attribute.name())), []).append(attribute)
-    return found
+        attributes.setdefault(folded(str(attribute.name())), []).append(attribute)
+    return attributes
 
 
 def _without_star(
@@ -142,7 +145,7 @@ def _without_star(
     for name in map(folded, columns):
         values = source.get(name, [])
         if len(values) > 1:
-            return action  # Spark says that the name is ambiguous
+            return action  # Spark reports that the name is ambiguous
         if values:
             assignments.append(assign(target[name][0], values[0]))
         elif kind == "InsertStarAction":
@@ -150,7 +153,7 @@ def _without_star(
     plain = f"{_LOGICAL}.{kind.replace('Star', '')}"
     java_class = jvm_class(spark, "java.lang.Class").forName(plain)
     arity = java_class.getConstructors()[0].getParameterCount()
-    # Later releases have a flag of where the assignments come from.
+    # Later releases have a flag that describes the origin of the assignments.
     flags = [False] * (arity - 2)
     made = scala_seq(spark, assignments)
     return jvm_class(spark, plain)(action.condition(), made, *flags)

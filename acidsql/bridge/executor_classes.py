@@ -1,7 +1,7 @@
-"""Java classes that executors run: compiled in the driver, and sent to them with their tasks.
+"""Java classes that executors run: the driver compiles them, and Spark sends them with the tasks.
 
-The driver's own loader gets them too, so that an object which a task sends back is of the class
-that the driver knows. In local mode tasks use the same loader, or one below it.
+The driver's class loader gets them too. The driver can then read the objects that tasks send back.
+In local mode, tasks use the same loader or a child of it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ _TAKES_JARS = "org.apache.spark.util.MutableURLClassLoader"
 
 
 def maker(spark: SparkSession, package: str, name: str) -> JavaObject:
-    """Return the only object of a class that makes objects of its package, whose classes the driver
-    has and tasks will find.
+    """Return the single factory object of a Java package.
+
+    The package's classes are then available to the driver and to tasks.
 
     Args:
         spark: the session.
-        package: directory beside this module with the Java sources of the package
-            ``acidsql.<package>``, which is compiled as a whole.
-        name: of the class, without its package.
+        package: directory next to this module that contains the Java sources of the package
+            ``acidsql.<package>``. They are compiled together.
+        name: name of the factory class, without its package.
 
     Raises:
-        AcidAnalysisError: this release of Spark lacks what the sources use
+        AcidAnalysisError: this release of Spark lacks a class or method that the sources use
             (UNSUPPORTED_SPARK_VERSION).
     """
     cache = JvmCache.of(spark.sparkContext._gateway)
@@ -46,13 +47,13 @@ def maker(spark: SparkSession, package: str, name: str) -> JavaObject:
             jar, loader = _loaded_package(spark, package)
             made = loader.loadClass(f"acidsql.{package}.{name}").getConstructors()[0]
             cache.objects[key] = jar, made.newInstance(None)
-        jar, found = cache.objects[key]
+        jar, factory = cache.objects[key]
         _send_to_executors(spark, jar)
-    return found
+    return factory
 
 
 def _loaded_package(spark: SparkSession, package: str) -> tuple[Path, JavaObject]:
-    """Compile a package and give it to the driver's loader; return its jar and that loader."""
+    """Compile a package and add it to the driver's loader; return its jar and that loader."""
     jar = compiled_jar(spark, package_texts(package), class_loader(spark))
     loader = _lowest_common(spark)
     loader.addURL(url_of(spark, jar))
@@ -60,7 +61,7 @@ def _loaded_package(spark: SparkSession, package: str) -> tuple[Path, JavaObject
 
 
 def package_texts(package: str) -> Mapping[str, str]:
-    """Return the sources of a package by their paths below the root of the packages."""
+    """Return the sources of a package by path, relative to the root of all packages."""
     directory = Path(__file__).parent / package
     return {
         f"acidsql/{package}/{path.name}": path.read_text("utf-8")
@@ -69,28 +70,29 @@ def package_texts(package: str) -> Mapping[str, str]:
 
 
 def _lowest_common(spark: SparkSession) -> JavaObject:
-    """Return the class loader that takes jars and is above those of all sessions and threads: the
-    one that ``spark-submit`` has made.
+    """Return the class loader of ``spark-submit``.
+
+    It takes jars and is an ancestor of the loaders of all sessions and threads.
 
     Raises:
-        AcidAnalysisError: there is none (UNSUPPORTED_SPARK_VERSION).
+        AcidAnalysisError: that loader does not exist (UNSUPPORTED_SPARK_VERSION).
     """
     taking = class_loader(spark).loadClass(_TAKES_JARS)
-    found, loader = None, class_loader(spark)
+    topmost, loader = None, class_loader(spark)
     while loader is not None:
         if taking.isInstance(loader):
-            found = loader
+            topmost = loader
         loader = loader.getParent()
-    if found is None:
+    if topmost is None:
         raise missing_internal(spark.version, f"{_TAKES_JARS} (the driver was started without it)")
-    return found
+    return topmost
 
 
 def _send_to_executors(spark: SparkSession, jar: Path) -> None:
-    """Have a Spark context send a jar to its executors, once; the caller holds a mutex.
+    """Make a Spark context send a jar to its executors once; the caller holds the mutex.
 
-    It is sent from a copy of this process: an executor may start, and ask for it, when the user's
-    cache was emptied.
+    Spark sends a copy that belongs to this process, because an executor may start and fetch the
+    jar after the user has emptied the cache.
     """
     context = spark.sparkContext
     sent = JvmCache.of(context).objects

@@ -1,7 +1,8 @@
-"""Hadoop's ``FileStatus`` objects of files to scan, handed to the JVM as bytes.
+"""Hadoop's ``FileStatus`` objects for the files of a scan, passed to the JVM as bytes.
 
-Constructing each would take several calls. ``FileStatus`` is a ``Writable``, and Hadoop reads an
-array of them from a stream (``ObjectWritable``); each is a protobuf message (``FileStatusProto``).
+To construct each object would take several calls. ``FileStatus`` is a ``Writable``, and Hadoop can
+read an array of them from a stream (``ObjectWritable``). Each element is a protobuf message
+(``FileStatusProto``).
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ class ScanFile(NamedTuple):
     """File to scan.
 
     Attributes:
-        path: qualified.
-        size: in bytes.
-        ordinal: number that all rows of the file carry, as its modification time
-            (``FILE_ORDINAL``).
+        path: qualified path.
+        size: size in bytes.
+        ordinal: number that every row of the file carries. Spark gets it as the modification
+            time of the file (``FILE_ORDINAL``).
     """
 
     path: str
@@ -49,5 +50,5 @@ def encode(files: Sequence[ScanFile]) -> bytes:
 
 
 def _utf(text: str) -> bytes:
-    """Encode a text as Java's ``writeUTF``; it has no characters that UTF-8 has in other bytes."""
+    """Encode an ASCII text like Java's ``writeUTF``."""
     return struct.pack(">H", len(text)) + text.encode()

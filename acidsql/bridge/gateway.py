@@ -24,33 +24,33 @@ def gateway_server(spark: SparkSession) -> JavaObject:
 
 
 def send_answers_at_once(spark: SparkSession) -> None:
-    """Have the JVM send the whole of a long answer at once, which would wait 40 ms for its end."""
+    """Make the JVM send a long answer as a whole; otherwise its end would be 40 ms late."""
     only_object(spark, _SOURCE, "PromptAnswers", [gateway_server(spark)])
 
 
 def callback_client(spark: SparkSession) -> JavaObject:
-    """Return the JVM's client of the server through which it calls Python; both are started.
+    """Return the JVM's client of Python's callback server, and start both if necessary.
 
-    Any program of the machine can connect to that server. PySpark starts it without any
-    authentication. This one closes every connection that does not begin with a token, which Python
-    hands to the JVM through the gateway.
+    Any program on the machine can connect to that server. PySpark starts it without authentication.
+    This server closes every connection that does not begin with a token, which Python passes to the
+    JVM through the gateway.
 
     Raises:
-        AcidAnalysisError: this release of py4j has no such client (UNSUPPORTED_SPARK_VERSION).
+        AcidAnalysisError: this release of py4j lacks the client (UNSUPPORTED_SPARK_VERSION).
     """
     gateway = spark.sparkContext._gateway
     with JvmCache.of(gateway).mutex:
-        # Clients that are connected to a server that PySpark has started have shown no token.
+        # PySpark started the server, and its clients connected without a token.
         if gateway.python_parameters.auth_token is None:
             _start_server(spark)
     return gateway_server(spark).getCallbackClient()
 
 
 def start_callbacks(spark: SparkSession) -> None:
-    """Start the server through which the JVM calls Python, unless it calls this process already.
+    """Start Python's callback server, unless the JVM already calls this process.
 
-    One that PySpark has started stays as it is: a stream may be using it. Another process at the
-    same JVM may have had the calls led to itself, and may be gone since.
+    A server that PySpark started stays as it is, because a stream may be using it. Another process
+    that uses the same JVM may have redirected the calls to itself, and may have ended since.
 
     Raises:
         AcidAnalysisError: see ``callback_client``.
@@ -64,18 +64,20 @@ def start_callbacks(spark: SparkSession) -> None:
 
 
 def distinguish_names(pool: PythonProxyPool) -> None:
-    """Have the JVM know this process's objects by names that no other process at it uses.
+    """Give this process's objects names that no other process at the same JVM uses.
 
-    py4j counts from 0 in each process. The JVM may collect what a process that has ended gave it.
-    It then reports the name to the process that it calls now, which would lose its own object.
+    py4j numbers objects from 0 in each process. When the JVM collects an object of a process that
+    has ended, it reports the object's name to the process that it calls now. With equal names, that
+    process would drop an object that is still in use.
     """
     with pool.lock:
         pool.next_id = max(pool.next_id, secrets.randbelow(1 << 53))
 
 
 def _start_server(spark: SparkSession) -> None:
-    """Start a server that asks for a new token, in place of the one that there is, if any; the
-    caller holds the mutex.
+    """Start a server that requires a new token, and stop the server that is running, if any.
+
+    The caller holds the mutex.
     """
     gateway = spark.sparkContext._gateway
     if gateway.__dict__.get("_callback_server") is not None:

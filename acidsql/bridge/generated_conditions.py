@@ -1,4 +1,4 @@
-"""Comparisons of a column with known values, and what they require of a function of the column."""
+"""Conditions on a function of a column, derived from comparisons of the column with literals."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _CLASSES = {"=": "EqualTo", "<=": "LessThanOrEqual", ">=": "GreaterThanOrEqual"}
 
 @dataclass(frozen=True, slots=True)
 class ComparedColumn:
-    """Comparison of a column with values; it must be true for at least one of them.
+    """Comparison of a column with values, which must be true for at least one value.
 
     Attributes:
-        column: its name.
+        column: name of the column.
         operator: ``=``, ``<``, ``<=``, ``>`` or ``>=``, with the column on the left.
-        values: Catalyst literals of its type.
+        values: Catalyst literals of the column's type.
     """
 
     column: str
@@ -51,7 +51,7 @@ class ComparedColumn:
 
 
 def compared_column(condition: Conjunct) -> ComparedColumn | None:
-    """Return the comparison that a condition is; None if it is another one."""
+    """Read a condition that compares a column with literals; return None for other conditions."""
     expression = condition.expression
     kind = simple_name(expression)
     if kind == "In" and simple_name(expression.value()) == "AttributeReference":
@@ -78,13 +78,13 @@ def _compared(
 
 
 def functions_of_column(value: RowCondition) -> tuple[str, ...] | None:
-    """Return the functions that make a value of one column, the last that is applied first.
+    """Return the names of the functions that are applied to one column, the outermost first.
 
-    The name of a cast has the types that it is from and to, that of a substring has where it
-    begins. A cast to the same type is left out.
+    The name of a cast contains its source and target types. The name of a substring contains its
+    start. A cast to the same type is omitted.
 
     Returns:
-        None if one of them has other arguments than its value and literals.
+        None if a function has other arguments than one value and constants.
     """
     names = []
     expression = value.expression
@@ -112,7 +112,7 @@ def _function_name(expression: Expression, inner: Expression) -> str:
 def partition_attributes(
     spark: SparkSession, schema: StructType, conditions: Sequence[Conjunct]
 ) -> Mapping[str, Expression]:
-    """Return an attribute for each partition column, which is that of conditions that name it."""
+    """Return an attribute for each partition column, taken from conditions that name the column."""
     types = jvm_class(spark, f"{CATALYST}.types.DataTypeUtils")
     made = {str(a.name()): a for a in elements(types.toAttributes(java_type(spark, schema)))}
     for condition in conditions:
@@ -124,13 +124,16 @@ def partition_attributes(
 def result_condition(
     value: RowCondition, compared: ComparedColumn, operator: str, attribute: Expression
 ) -> Conjunct:
-    """Build the condition that an attribute has the result of a function for one of some values, in
-    the sense of an operator, or is NULL.
+    """Build the condition that an attribute is NULL or matches the function of a compared value.
+
+    It compares the attribute with the result of the function for each value, and one comparison
+    must be true.
 
     Args:
-        value: the function, of the column that is compared.
-        operator: ``=``, ``<=`` or ``>=``.
-        attribute: of the type of the function.
+        value: the function of the compared column.
+        compared: the comparison of the column.
+        operator: ``=``, ``<=`` or ``>=``, with the attribute on the left.
+        attribute: attribute with the type of the function's result.
     """
     spark = value.spark
     names = [str(a.name()) for a in elements(value.output)]

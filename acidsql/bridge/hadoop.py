@@ -1,4 +1,4 @@
-"""Hadoop's file systems, and the settings and user that they work with."""
+"""Hadoop's file systems, with their settings and user."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.jvm import JavaObject, java_strings, jvm_class, same, session_state, simple_name
 from acidsql.errors import MetastoreError
 
-# Setting of a new file by which S3A trusts that there is neither a file nor a directory (3.3.5).
+# Setting of a new file that makes S3A skip its checks for an existing file or directory (3.3.5).
 _NO_CHECKS = "fs.s3a.create.performance"
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
 def os_errors(call: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Have a function raise errors of Java as those of Python's own file system: ``OSError``."""
+    """Decorate a function so that it raises Java exceptions as ``OSError``."""
 
     @wraps(call)
     def converted(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -31,7 +31,7 @@ def os_errors(call: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Resu
             java = error.java_exception
             missing = simple_name(java) == "FileNotFoundException"
             raise (FileNotFoundError if missing else OSError)(str(java.toString())) from error
-        except PySparkException as error:  # PySpark converts a few of Java's
+        except PySparkException as error:  # PySpark converts some Java exceptions
             raise OSError(str(error)) from error
 
     return converted
@@ -49,17 +49,18 @@ def hadoop_setting(spark: SparkSession, key: str) -> str | None:
 
 
 def hadoop_user(spark: SparkSession) -> str:
-    """Return the short name of the user that Hadoop works as: the login, or HADOOP_USER_NAME."""
+    """Return the short name of Hadoop's user: the login, or HADOOP_USER_NAME."""
     users = jvm_class(spark, "org.apache.hadoop.security.UserGroupInformation")
     return str(users.getCurrentUser().getShortUserName())
 
 
 def hadoop_tokens(spark: SparkSession) -> list[str]:
-    """Return the delegation tokens of Hadoop's user as texts (``encodeToUrlString``): those that
-    Spark has got, and those of the file ``HADOOP_TOKEN_FILE_LOCATION``.
+    """Return the delegation tokens of Hadoop's user as texts (``encodeToUrlString``).
+
+    They are the tokens that Spark has obtained, and those in ``HADOOP_TOKEN_FILE_LOCATION``.
 
     Raises:
-        MetastoreError: METASTORE_AUTHENTICATION, the JVM does not answer any more.
+        MetastoreError: METASTORE_AUTHENTICATION, the JVM no longer answers.
     """
     try:
         users = jvm_class(spark, "org.apache.hadoop.security.UserGroupInformation")
@@ -85,7 +86,7 @@ def qualified_path(spark: SparkSession, path: str, conf: JavaObject) -> str:
     """Return a path with its scheme and authority.
 
     Raises:
-        OSError: it is none, or no file system has its scheme.
+        OSError: the text is not a path, or no file system has its scheme.
     """
     return path_text(hadoop_path(spark, path, conf)[1])
 
@@ -99,12 +100,12 @@ _STATUS = re.compile(
 )
 
 
-class FoundPath(NamedTuple):
+class ListedPath(NamedTuple):
     """File or directory of a listing.
 
     Attributes:
-        path: qualified, as the file system spells it.
-        size: in bytes; 0 of a directory.
+        path: qualified path, spelled as by the file system.
+        size: size in bytes; 0 for a directory.
         modified: milliseconds since 1970.
     """
 
@@ -117,12 +118,11 @@ class FoundPath(NamedTuple):
 @os_errors
 def list_paths(
     spark: SparkSession, filesystem: JavaObject, directories: Sequence[str]
-) -> list[FoundPath] | None:
-    """List the children of some directories of one file system; return None if a directory is
-    missing.
+) -> list[ListedPath] | None:
+    """List the children of directories in one file system; return None if a directory is missing.
 
-    All statuses are fetched as one text, which takes a few calls into the JVM. Where that text
-    cannot be parsed safely, a few calls are made for each child.
+    All statuses are fetched as one text, with few calls into the JVM. If that text cannot be parsed
+    safely, each child takes several calls.
 
     Raises:
         OSError: the listing failed for another reason.
@@ -135,18 +135,18 @@ def list_paths(
             raise
         return None
     text = str(jvm_class(spark, "scala.runtime.ScalaRunTime").stringOf(statuses))
-    return found_paths(statuses, text)
+    return listed_paths(statuses, text)
 
 
-def found_paths(statuses: JavaObject, text: str) -> list[FoundPath]:
-    """Return what a listing found; ``text`` has all its statuses."""
-    found = list(_STATUS.finditer(text))
-    # A file name that looks like a part of this text can mislead the pattern. A status that has
-    # another one inside, as viewfs makes them, writes itself without a path.
-    is_known = all(status["path"] != "null" for status in found)
-    if not is_known or not len(found) == text.count("isDirectory=") == len(statuses):
+def listed_paths(statuses: JavaObject, text: str) -> list[ListedPath]:
+    """Return the files and directories of a listing, whose statuses are also in ``text``."""
+    matches = list(_STATUS.finditer(text))
+    # A file name that looks like a part of this text can mislead the pattern. A status that wraps
+    # another status, as in viewfs, shows no path in its text.
+    is_known = all(match["path"] != "null" for match in matches)
+    if not is_known or not len(matches) == text.count("isDirectory=") == len(statuses):
         return [
-            FoundPath(
+            ListedPath(
                 str(status.getPath().toString()),
                 bool(status.isDirectory()),
                 int(status.getLen()),
@@ -155,13 +155,13 @@ def found_paths(statuses: JavaObject, text: str) -> list[FoundPath]:
             for status in statuses
         ]
     return [
-        FoundPath(
-            status["path"],
-            status["directory"] == "true",
-            int(status["length"] or 0),
-            int(status["modified"]),
+        ListedPath(
+            match["path"],
+            match["directory"] == "true",
+            int(match["length"] or 0),
+            int(match["modified"]),
         )
-        for status in found
+        for match in matches
     ]
 
 
@@ -195,7 +195,7 @@ def file_size(filesystem: JavaObject, path: JavaObject) -> int:
 
 @os_errors
 def make_directories(filesystem: JavaObject, path: JavaObject) -> None:
-    """Create a directory and its parents; one that exists is left as it is."""
+    """Create a directory and its parents, unless they exist."""
     filesystem.mkdirs(path)
 
 
@@ -215,7 +215,8 @@ def rename_below(filesystem: JavaObject, source: JavaObject, target: JavaObject)
     """Rename a file or directory to a name below an existing directory.
 
     Returns:
-        False if the file system refused, as it does without the source or that directory.
+        False if the file system refused, for example because the source or the directory is
+        missing.
     """
     try:
         return bool(filesystem.rename(source, target))
@@ -229,10 +230,11 @@ def rename_below(filesystem: JavaObject, source: JavaObject, target: JavaObject)
 def replace_path(
     spark: SparkSession, source: tuple[JavaObject, JavaObject], target: JavaObject
 ) -> None:
-    """Rename a file to the name of another one, which it takes the place of.
+    """Rename a file so that it replaces another file.
 
     Args:
-        source: its file system and path.
+        spark: the session.
+        source: file system and path of the file.
         target: path of the other file, on the same file system.
     """
     filesystem, path = source
@@ -245,14 +247,14 @@ def replace_path(
 
 
 def new_file(filesystem: JavaObject, path: JavaObject) -> JavaObject:
-    """Open a new file for writing, in the place of one that may be there."""
+    """Open a new file for writing; it replaces an existing file."""
     builder = filesystem.createFile(path).recursive().overwrite(True)
     return builder.opt(_NO_CHECKS, "true").build()
 
 
 @os_errors
 def delete_path(filesystem: JavaObject, path: JavaObject) -> None:
-    """Delete a file, or a directory with all that is in it."""
+    """Delete a file, or a directory with its contents."""
     filesystem.delete(path, True)
 
 
@@ -271,7 +273,7 @@ def read_bytes(
 
 @os_errors
 def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
-    """Create a file with this content; it must not exist yet."""
+    """Create a file with this content; the file must not exist yet."""
     stream = filesystem.create(path, False)
     try:
         stream.write(bytearray(content))
@@ -281,7 +283,7 @@ def write_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> Non
 
 @os_errors
 def append_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
-    """Append to a file, where the file system supports it."""
+    """Append to a file, if the file system supports it."""
     stream = filesystem.append(path)
     try:
         stream.write(bytearray(content))
@@ -295,7 +297,7 @@ def copy_file(
     source: tuple[JavaObject, JavaObject],
     target: tuple[JavaObject, JavaObject],
 ) -> None:
-    """Copy a file to a new one; of each, its file system and path."""
+    """Copy a file to a new file, each given by its file system and path."""
     files = jvm_class(spark, "org.apache.hadoop.fs.FileUtil")
     files.copy(*source, *target, False, False, source[0].getConf())
 
@@ -310,14 +312,15 @@ def assemble_file(
     *,
     put: bool,
 ) -> None:
-    """Create a file of a head, then parts of other files, then a tail.
+    """Create a file from a head, parts of other files, and a tail.
 
     Args:
-        target: its file system and path; the file must not exist.
+        spark: the session.
+        target: file system and path of the new file, which must not exist.
         head: first bytes.
-        parts: of each the file system, path, first byte and number of bytes.
+        parts: for each part, its file system, path, first byte and number of bytes.
         tail: last bytes.
-        put: create it as ``put_bytes`` does.
+        put: whether to create the file like ``put_bytes``.
     """
     streams = jvm_class(spark, "org.apache.commons.io.IOUtils")
     written = new_file(*target) if put else target[0].create(target[1], False)
@@ -337,7 +340,7 @@ def assemble_file(
 
 @os_errors
 def delete_if_empty(filesystem: JavaObject, path: JavaObject) -> bool:
-    """Delete a directory unless it has children; return whether it is gone."""
+    """Delete a directory unless it has children; return whether it no longer exists."""
     if filesystem.exists(path) and len(filesystem.listStatus(path)) > 0:
         return False
     try:

@@ -1,8 +1,8 @@
 """Hash codes by which Hive assigns rows to buckets.
 
 Bucketing version 1 is Spark's ``HiveHash``. Version 2 is ``Murmur3`` over the bytes that Hive's
-``ObjectInspectorUtils.hashCodeMurmur`` makes of a value; the classes of Hive that it takes come
-with ORC, so every executor has them.
+``ObjectInspectorUtils.hashCodeMurmur`` makes of a value. The Hive classes that it needs come with
+ORC, so every executor has them.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ _DECIMAL = "org.apache.hadoop.hive.common.type.HiveDecimal"
 
 
 def can_hash(data_type: DataType) -> bool:
-    """Return whether the hash code of a type is known; it is not for timestamps, binary and nested
-    types.
+    """Return whether acidsql can compute the hash code of a type.
+
+    It cannot for timestamps, binary and nested types.
     """
     known = (BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | FloatType) | (
         DoubleType | StringType | VarcharType | CharType | DecimalType
@@ -64,10 +65,12 @@ def java_hash(spark: SparkSession, values: Sequence[Column]) -> Column:
 
 
 def murmur_hash(spark: SparkSession, value: Column, data_type: DataType) -> Column:
-    """Build the hash code of one value in bucketing version 2, an INT; that of NULL is 0.
+    """Build the hash code of one value in bucketing version 2, an INT; NULL has the code 0.
 
     Args:
-        data_type: as declared, with char and varchar.
+        spark: the session.
+        value: the value.
+        data_type: declared type, including char and varchar.
     """
     if isinstance(data_type, BooleanType | ByteType):
         code = value.cast("int")
@@ -80,9 +83,7 @@ def murmur_hash(spark: SparkSession, value: Column, data_type: DataType) -> Colu
 
 
 def _octets(spark: SparkSession, value: Column, data_type: DataType) -> Column:
-    """Build the bytes of a value that are hashed (``ObjectInspectorUtils.hashCodeMurmur``), a
-    BINARY.
-    """
+    """Build the bytes of a value that Hive's ``hashCodeMurmur`` hashes, a BINARY."""
     if isinstance(data_type, CharType):
         return F.rtrim(value).cast("binary")
     if isinstance(data_type, StringType | VarcharType):
@@ -92,7 +93,7 @@ def _octets(spark: SparkSession, value: Column, data_type: DataType) -> Column:
     if isinstance(data_type, DateType):
         return _number(spark, F.unix_date(value))
     if isinstance(data_type, FloatType):
-        # Hive converts the bits, as an integer, to a float and hashes the bits of that.
+        # Hive converts the bits from an integer to a float, and hashes the bits of this float.
         bits = _static(spark, "java.lang.Float", "floatToIntBits", IntegerType(), value)
         again = _static(
             spark, "java.lang.Float", "floatToRawIntBits", IntegerType(), bits.cast("float")
@@ -113,9 +114,7 @@ def _number(spark: SparkSession, value: Column) -> Column:
 
 
 def _decimal_octets(spark: SparkSession, value: Column) -> Column:
-    """Build the unscaled value of a decimal in the fewest bytes, without trailing zeros of the
-    fraction.
-    """
+    """Build the shortest bytes of a decimal's unscaled value, without its trailing zeros."""
     big, hive = (_class(spark, name) for name in ("java.math.BigDecimal", _DECIMAL))
     object_type = jvm_class(spark, "org.apache.spark.sql.types.ObjectType")
     java = _invoke(spark, expression_of(spark, value), "toJavaBigDecimal", object_type(big))

@@ -1,4 +1,4 @@
-"""Statements that are parts of other statements: EXECUTE IMMEDIATE, scripts, and SQL functions."""
+"""Statements inside other statements: EXECUTE IMMEDIATE, scripts, and SQL functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from acidsql.bridge.plans import frame_of
 
 _EXECUTE = ("ExecuteImmediateQuery", "UnresolvedExecuteImmediate")
 _FUNCTIONS = ("CreateSQLFunctionCommand", "CreateUserDefinedFunction")
-# Statements of a script that write, with the field that has the table.
+# Statements of a script that write, with the field that contains the table.
 _WRITES = {
     "DeleteFromTable": "table",
     "InsertIntoStatement": "table",
@@ -38,10 +38,10 @@ class ExecuteImmediate:
     """EXECUTE IMMEDIATE with its values.
 
     Attributes:
-        text: of the statement that it runs.
-        names: of the arguments after USING, None of one without a name.
-        values: of these.
-        targets: names of the variables after INTO, each as SQL.
+        text: text of the statement that it runs.
+        names: names of the arguments after USING, None for an argument without a name.
+        values: values of these arguments.
+        targets: names of the variables after INTO, as SQL.
     """
 
     text: str
@@ -51,11 +51,10 @@ class ExecuteImmediate:
 
 
 def execute_immediate(spark: SparkSession, plan: LogicalPlan) -> ExecuteImmediate | None:
-    """Return the EXECUTE IMMEDIATE that a parsed plan is; None for other plans, and where the text
-    is NULL.
+    """Read a parsed EXECUTE IMMEDIATE; return None for other plans, or if its text is NULL.
 
     Raises:
-        AnalysisException: an argument is not an expression that has a value now.
+        AnalysisException: an argument cannot be evaluated before the statement runs.
     """
     if simple_name(plan) not in _EXECUTE:
         return None
@@ -79,7 +78,7 @@ def _text_of(spark: SparkSession, plan: LogicalPlan) -> Expression:
 
 
 def _values(spark: SparkSession, expressions: Sequence[Expression]) -> list[object]:
-    """Return the values of expressions that refer to no row."""
+    """Evaluate expressions that do not refer to columns."""
     logical = f"{CATALYST}.plans.logical"
     columns = [
         alias(spark, e.child() if simple_name(e) == "Alias" else e, f"c{i}")
@@ -91,8 +90,9 @@ def _values(spark: SparkSession, expressions: Sequence[Expression]) -> list[obje
 
 
 def function_text(spark: SparkSession, plan: LogicalPlan) -> str | None:
-    """Return the text of the query or expression of a CREATE FUNCTION … RETURN; None for other
-    plans.
+    """Return the query or expression of a CREATE FUNCTION … RETURN as text.
+
+    Return None for other plans.
     """
     if simple_name(plan) not in _FUNCTIONS or "queryText" not in field_names(spark, plan):
         return None
@@ -104,14 +104,14 @@ def function_text(spark: SparkSession, plan: LogicalPlan) -> str | None:
 
 
 def written_in_script(plan: LogicalPlan) -> Iterator[tuple[str, ...]]:
-    """Yield the names of the tables that a script (``BEGIN … END``) changes the rows of."""
+    """Yield the names of the tables whose rows a script (``BEGIN … END``) changes."""
     if simple_name(plan) == "CompoundBody":
         yield from _written(plan)
 
 
 def _written(node: JavaObject) -> Iterator[tuple[str, ...]]:
     kind = simple_name(node)
-    if kind == "SingleStatement":  # whose children are those of its plan
+    if kind == "SingleStatement":  # its children are the children of its plan
         node = node.parsedPlan()
         kind = simple_name(node)
     if kind in _WRITES:

@@ -35,21 +35,21 @@ def insert_into_files(
     schema: StructType,
     partitions: StructType,
 ) -> LogicalPlan:
-    """Replace the target of an ``InsertIntoStatement`` by an empty file relation with these
-    columns.
+    """Replace the target of an ``InsertIntoStatement`` by an empty file relation.
 
-    The result is analysed and never run: Spark's analyser resolves partition values, column lists
-    and defaults, and casts by its store-assignment policy. OVERWRITE and IF NOT EXISTS are left
-    out: they do not concern the rows, and Spark refuses the latter for file relations.
+    The result is analysed but never runs. Spark's analyser resolves partition values, column lists
+    and defaults, and casts by its store-assignment policy. OVERWRITE and IF NOT EXISTS are removed,
+    because they do not affect the rows and Spark rejects IF NOT EXISTS for file relations.
 
     Args:
-        plan: parsed, not analysed.
+        spark: the session.
+        plan: the parsed statement.
         name: database and name of the table, for Spark's errors.
-        location: directory of the table; no file below it is opened.
-        schema: all columns but the partition columns.
+        location: directory of the table. Spark opens no file below it.
+        schema: all columns except the partition columns.
         partitions: partition columns.
     """
-    # Spark inserts into relations with one path only.
+    # Spark inserts only into relations with exactly one path.
     nothing = ScanFile(f"{location}/nothing", size=0)
     relation = file_relation(spark, [nothing], schema, {}, partitions)[0]
     named = jvm_class(spark, "scala.Some")(_catalog_table(spark, *name))
@@ -61,7 +61,7 @@ def insert_into_files(
 
 @cached_per_session(256)
 def _catalog_table(spark: SparkSession, database: str, name: str) -> JavaObject:
-    """Build an entry of Spark's catalog with nothing but a name."""
+    """Build an entry of Spark's catalog that has only a name."""
     catalog = f"{CATALYST}.catalog"
     some = jvm_class(spark, "scala.Some")
     values = [
@@ -80,8 +80,9 @@ def _catalog_table(spark: SparkSession, database: str, name: str) -> JavaObject:
 
 
 def insert_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
-    """Return the query of an analysed INSERT: columns in the table's order, cast by the
-    store-assignment policy.
+    """Return the query of an analysed INSERT.
+
+    Its columns are in the table's order and cast by the store-assignment policy.
     """
     query = plan.query()
     if differences(spark).keeps_char_of_omitted_columns:
@@ -92,7 +93,7 @@ def insert_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
 def _without_char(spark: SparkSession, query: LogicalPlan) -> LogicalPlan:
     """Cast the CHAR and VARCHAR columns of an INSERT's query to strings.
 
-    Spark 3.5 gives an omitted column NULL of its declared type, and has no encoder for that type.
+    Spark 3.5 gives an omitted column a NULL of its declared type, for which it has no encoder.
     """
     types = jvm_class(spark, f"{CATALYST}.util.CharVarcharUtils")
     values = [
@@ -107,15 +108,15 @@ def _without_char(spark: SparkSession, query: LogicalPlan) -> LogicalPlan:
     return project(parsed.projectList(), query)
 
 
-# Nodes that Spark can insert into, and those that give them a name.
+# Nodes that Spark can insert into, and nodes that only name them.
 _RELATIONS = frozenset({"LogicalRelation", "DataSourceV2Relation", "HiveTableRelation"})
 _NAMING = frozenset({"SubqueryAlias", "View"})
 
 
 def is_temp_view_of_query(spark: SparkSession, parts: Sequence[str]) -> bool:
-    """Return whether a temporary view is one of a query.
+    """Return whether a temporary view is defined by a query.
 
-    Spark inserts into others, such as one that was made with USING (``PreWriteCheck``).
+    Spark can insert into other temporary views, for example one with USING (``PreWriteCheck``).
     """
     view = ".".join(map(quote, parts))
     plan = logical_plan(spark.table(view))

@@ -1,7 +1,7 @@
-"""Instants among the types of columns.
+"""Column types whose files store an instant.
 
-Spark's TIMESTAMP is an instant. Files have the wall clock of most of them, and of the others the
-instant (``acidsql.format.timestamp_types``). ``InstantType`` says that a column is one of these.
+Spark's TIMESTAMP is an instant. For most TIMESTAMP columns, files store the wall-clock time. For
+the others they store the instant (``acidsql.format.timestamp_types``). These have ``InstantType``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 
 class InstantType(TimestampType):  # type: ignore[misc] # PySpark has no types here
-    """Spark's TIMESTAMP, for columns whose files store the instant. It equals that type."""
+    """TIMESTAMP of a column whose files store the instant; it equals Spark's TIMESTAMP type."""
 
     @classmethod
     def typeName(cls) -> str:  # noqa: N802 - PySpark's name
@@ -49,7 +49,7 @@ def types_in(data_type: DataType) -> Iterator[DataType]:
 
 
 def inner_types(data_type: DataType) -> list[DataType]:
-    """Return the types that a type is made of, in the order of its text; [] of an atomic one."""
+    """Return the types directly nested in a type, in the order of its text; [] if it is atomic."""
     if isinstance(data_type, StructType):
         return [field.dataType for field in data_type.fields]
     if isinstance(data_type, MapType):
@@ -60,21 +60,21 @@ def inner_types(data_type: DataType) -> list[DataType]:
 def timestamps_of(data_type: DataType) -> Iterator[DataType]:
     """Yield all timestamps in a type, in the order of its text."""
     kinds = (TimestampType, TimestampNTZType)
-    return (found for found in types_in(data_type) if isinstance(found, kinds))
+    return (each for each in types_in(data_type) if isinstance(each, kinds))
 
 
 def instants_in(data_type: DataType) -> tuple[bool, ...]:
-    """Return of each timestamp in a type whether files have the instant."""
-    return tuple(isinstance(found, InstantType) for found in timestamps_of(data_type))
+    """Return for each timestamp in a type whether files store the instant."""
+    return tuple(isinstance(each, InstantType) for each in timestamps_of(data_type))
 
 
 def with_instants(data_type: DataType, instants: Iterator[bool]) -> DataType:
-    """Return a type whose TIMESTAMPs are instants or not.
+    """Mark the TIMESTAMPs in a type whose files store the instant.
 
     Args:
         data_type: the type.
-        instants: of each timestamp, those of other types included, whether files have the instant.
-            More may follow.
+        instants: for each timestamp, including TIMESTAMP_NTZ, whether files store the instant.
+            Further values are ignored.
 
     >>> with_instants(ArrayType(TimestampType()), iter([True])).elementType.__class__.__name__
     'InstantType'
@@ -97,12 +97,12 @@ def with_instants(data_type: DataType, instants: Iterator[bool]) -> DataType:
 
 
 def all_instants(schema: StructType) -> StructType:
-    """Return columns whose TIMESTAMPs are all instants."""
+    """Mark all TIMESTAMPs of columns as instants."""
     return fields_with_instants(schema, repeat(True))
 
 
 def fields_with_instants(schema: StructType, instants: Iterator[bool]) -> StructType:
-    """Return columns whose TIMESTAMPs are instants or not, see ``with_instants``."""
+    """Mark the TIMESTAMPs of columns whose files store the instant, see ``with_instants``."""
     fields = [
         StructField(f.name, with_instants(f.dataType, instants), f.nullable, f.metadata)
         for f in schema.fields

@@ -1,7 +1,7 @@
 """Expressions that call static methods of Java, with arrays as values.
 
-An array is handed to the generated program as a value. It is not part of its text, so one compiled
-program serves all arrays.
+The generated program takes an array as a value. The array is not part of the program's text, so
+one compiled program serves all arrays.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ def static_call(
     """Build a call of a static method, NULL if an argument is NULL.
 
     Args:
+        spark: the session.
         owner: the class.
-        method: its name.
+        method: name of the method.
         result: type of the result.
-        arguments: of the method.
+        arguments: arguments of the method.
         nullable: False if no argument is ever NULL.
     """
     no_function = [scala_object(spark, "scala.None")] * differences(
@@ -63,9 +64,10 @@ def static_call(
 
 
 def array_value(spark: SparkSession, array: JavaObject, kind: str) -> Expression:
-    """Build the expression of a Java array.
+    """Build a literal whose value is a Java array.
 
     Args:
+        spark: the session.
         array: the array.
         kind: name of its class, such as ``[J`` for longs.
     """
@@ -75,21 +77,25 @@ def array_value(spark: SparkSession, array: JavaObject, kind: str) -> Expression
 
 
 def texts(spark: SparkSession, values: Sequence[str]) -> JavaObject:
-    """Return texts as an array of Spark's texts (``Object[]`` of ``UTF8String``).
+    """Convert strings to an array of Spark's strings (``Object[]`` of ``UTF8String``).
 
     Args:
-        values: none is empty, and none begins or ends with NUL, or has two of them in a row.
+        spark: the session.
+        values: the strings. They must not be empty, begin or end with NUL, or contain two NULs in
+            a row.
     """
     made = jvm_class(spark, "org.apache.spark.unsafe.types.UTF8String").fromString
     return made(_BETWEEN.join(values)).split(made(_BETWEEN), -1)
 
 
 def position_of_text(spark: SparkSession, known: Sequence[str], wanted: Column) -> Column:
-    """Build the position of a text among others (``Arrays.binarySearch``), an INT; negative if it
-    is none of them.
+    """Build the position of a text in a sorted list of texts, an INT.
+
+    ``Arrays.binarySearch`` computes the position. It is negative if the list lacks the text.
 
     Args:
-        known: sorted by their bytes in UTF-8; see ``texts``.
+        spark: the session.
+        known: the list, sorted by the UTF-8 bytes. See ``texts`` for the values that it can have.
         wanted: a STRING, neither NULL nor empty.
     """
     values = array_value(spark, texts(spark, known), TEXTS)

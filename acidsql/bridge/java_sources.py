@@ -1,7 +1,7 @@
-"""Java sources beside this module, compiled in the driver by Janino.
+"""Java sources next to this module, which Janino compiles in the driver.
 
-Spark has Janino for the code that it generates, so no jar is needed. What was compiled once for a
-release of Spark and of Java is kept in the user's cache directory (``class_jars``).
+Spark includes Janino for its generated code, so acidsql needs no jar. Classes that were compiled
+for a release of Spark and Java are cached in the user's cache directory (``class_jars``).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def class_loader(spark: SparkSession) -> JavaObject:
 
 
 def loaded(spark: SparkSession, name: str) -> JavaObject:
-    """Load a class of Spark's.
+    """Load a class of Spark.
 
     Raises:
-        Py4JJavaError: there is no such class.
+        Py4JJavaError: the class does not exist.
     """
     return class_loader(spark).loadClass(name)
 
@@ -45,27 +45,27 @@ def source_text(source: str, names: Mapping[str, str]) -> str:
 
     Args:
         source: file name.
-        names: texts that stand in the source for others.
+        names: replacements for placeholders in the source.
     """
     text = (Path(__file__).parent / source).read_text("utf-8")
-    for name, meant in names.items():
-        text = text.replace(name, meant)
+    for placeholder, replacement in names.items():
+        text = text.replace(placeholder, replacement)
     return text
 
 
 def compiled(spark: SparkSession, text: str, below: str | None = None) -> JavaObject:
-    """Return the loader of the classes of a text, which are loaded once in each JVM.
+    """Return the loader of a text's classes, which are loaded once in each JVM.
 
-    py4j remembers methods by the names of their classes. It would call those of one class on the
-    objects of another that has the same name and another loader.
+    py4j caches methods by class name. If two loaders had classes of the same name, py4j would call
+    the methods of one class on objects of the other class.
 
     Args:
         spark: the session.
-        text: names classes of Spark, and of ``below``.
-        below: another text, whose classes this one names.
+        text: Java source, which can use classes of Spark and of ``below``.
+        below: another Java source, whose classes ``text`` uses.
 
     Raises:
-        AcidAnalysisError: this release of Spark lacks what the text uses
+        AcidAnalysisError: this release of Spark lacks a class or method that the text uses
             (UNSUPPORTED_SPARK_VERSION).
     """
     cache = JvmCache.of(spark.sparkContext._gateway)
@@ -82,16 +82,16 @@ def compiled(spark: SparkSession, text: str, below: str | None = None) -> JavaOb
 def compiled_jar(
     spark: SparkSession, texts: Mapping[str, str], parent: JavaObject, others: Sequence[str] = ()
 ) -> Path:
-    """Return the jar of the classes of some texts, which are compiled unless the user's cache has
-    them.
+    """Return the jar of compiled sources; compile them unless the user's cache has the jar.
 
     The caller holds the mutex of the gateway's ``JvmCache``.
 
     Args:
         spark: the session.
-        texts: by their paths below the root of the packages; they may name each other's classes.
-        parent: loader of the other classes that they name.
-        others: texts of those of these classes that are no part of a release.
+        texts: sources by path, relative to the root of all packages. They can use each other's
+            classes.
+        parent: loader of the other classes that they use.
+        others: sources of those other classes that are not part of a release.
 
     Raises:
         AcidAnalysisError: see ``compiled``.
@@ -106,7 +106,7 @@ def compiled_jar(
 
 
 def scratch_directory(spark: SparkSession) -> Path:
-    """Return a directory that only this user may enter; Spark removes it when its JVM ends."""
+    """Return a directory that only this user can enter; Spark removes it when its JVM ends."""
     context = spark.sparkContext
     cache = JvmCache.of(context._gateway)
     with cache.mutex:
@@ -116,13 +116,14 @@ def scratch_directory(spark: SparkSession) -> Path:
             made = Path(str(files.createTempDir(above, "acidsql-classes").getAbsolutePath()))
             made.chmod(0o700)  # Spark leaves the mode to the umask
             cache.objects[_SCRATCH] = made
-        found: Path = cache.objects[_SCRATCH]
-        return found
+        directory: Path = cache.objects[_SCRATCH]
+        return directory
 
 
 def _versions(spark: SparkSession) -> Sequence[str]:
-    """Return the versions of all that a source may be compiled against: a vendor's Spark may have
-    another ORC than the release of the same name.
+    """Return the versions of all libraries that a source can be compiled against.
+
+    They include ORC, because a vendor's Spark can have another ORC than the release of that name.
     """
     cache = JvmCache.of(spark.sparkContext._gateway)
     if _VERSIONS not in cache.objects:
@@ -138,13 +139,13 @@ def _versions(spark: SparkSession) -> Sequence[str]:
 
 
 def _compile(spark: SparkSession, texts: Mapping[str, str], parent: JavaObject) -> dict[str, bytes]:
-    """Compile texts; return the content of the class files by their names."""
+    """Compile sources; return the content of the class files by name."""
     sources, classes = (jvm_class(spark, "java.util.HashMap")() for _ in range(2))
     for path, text in texts.items():
         sources.put(path, text.encode())
     finder = jvm_class(spark, f"{_RESOURCES}.MapResourceFinder")(sources)
     compiler = jvm_class(spark, "org.codehaus.janino.Compiler")()
-    # Class files are kept only in the map, and none is looked for on the disk.
+    # Class files are stored only in the map, and the compiler does not search the disk for any.
     compiler.setSourceFinder(finder)
     compiler.setClassFileFinder(getattr(jvm_class(spark, f"{_RESOURCES}.ResourceFinder"), _EMPTY))
     compiler.setClassFileCreator(jvm_class(spark, f"{_RESOURCES}.MapResourceCreator")(classes))
@@ -185,8 +186,9 @@ def url_of(spark: SparkSession, path: Path) -> JavaObject:
 def only_object(
     spark: SparkSession, source: str, name: str, arguments: Sequence[JavaObject] = ()
 ) -> JavaObject:
-    """Return the only object in each JVM of a class in a source; ``new_object`` makes it at the
-    first call.
+    """Return the JVM's single object of a class in a source.
+
+    The first call makes the object by ``new_object``.
     """
     cache = JvmCache.of(spark.sparkContext._gateway)
     with cache.mutex:
@@ -202,9 +204,9 @@ def new_object(
 
     Args:
         spark: the session.
-        source: file name; its text names only classes of Spark and py4j.
-        name: of the class, without its package; it has one constructor.
-        arguments: what the constructor takes.
+        source: file name of a source that uses only classes of Spark and py4j.
+        name: name of the class, without its package. The class has one constructor.
+        arguments: arguments of the constructor.
 
     Raises:
         AcidAnalysisError: see ``compiled``.

@@ -1,4 +1,4 @@
-"""Failures of Spark jobs that PySpark leaves as Java exceptions."""
+"""Errors of Spark jobs, including those that PySpark leaves as Java exceptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acidsql.errors import WriteJobError, condition_of
 _READING = ("[FAILED_READ_FILE", "Encountered error while reading file")
 _NULL_IN_NOT_NULL = "Null value appeared in non-nullable field"
 _SQLSTATE = "SQLSTATE:"
-# Condition and message of an exception of Spark's.
+# Condition and message of a Spark exception.
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] (.*)", re.DOTALL)
 
 
@@ -28,11 +28,12 @@ _OURS = "acidsql: "
 
 @contextmanager
 def job_description(spark: SparkSession, text: str) -> Iterator[None]:
-    """Have Spark's UI show a description of the jobs that this thread starts in the block, unless
-    the user has set one.
+    """Describe the jobs that this thread starts in the block, for Spark's UI.
+
+    A description that the user has set takes precedence.
     """
     context = spark.sparkContext._jsc
-    if context is None:  # the application was stopped, and what follows starts no jobs
+    if context is None:  # the application was stopped, and the block starts no jobs
         yield
         return
     before = context.getLocalProperty(_DESCRIPTION)
@@ -43,15 +44,16 @@ def job_description(spark: SparkSession, text: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # A JVM that is gone has no properties, and the error that reports it is raised already.
+        # If the JVM has ended, it has no properties, and an error already reports this.
         with suppress(Py4JNetworkError, ConnectionError):
             context.setLocalProperty(_DESCRIPTION, before)
 
 
 @contextmanager
 def naming_column(table: str) -> Iterator[None]:
-    """Name what a row of the block violates: table and column of a NOT NULL, or table, constraint
-    and values of a CHECK.
+    """Name the table and the column, or the CHECK and its values, that a row violates.
+
+    The column is named for a NOT NULL. The table, constraint and values are named for a CHECK.
 
     Raises:
         WriteJobError: NOT_NULL_ASSERT_VIOLATION, CHECK_CONSTRAINT_VIOLATION.
@@ -78,8 +80,8 @@ def naming_column(table: str) -> Iterator[None]:
 def job_errors() -> Iterator[None]:
     """Raise a Java exception of the block as a ``WriteJobError``.
 
-    PySpark has no exception for Spark's general one, whose message begins with the condition. Spark
-    3.5 has no condition for a NULL in a NOT NULL column, nor for ``raise_error``.
+    PySpark has no class for Spark's general exception, whose message begins with the condition.
+    Spark 3.5 has no condition for a NULL in a NOT NULL column or for ``raise_error``.
 
     Raises:
         WriteJobError: NOT_NULL_ASSERT_VIOLATION, Spark's condition, or WRITE_JOB_FAILED.
@@ -106,9 +108,9 @@ def job_errors() -> Iterator[None]:
 
 @contextmanager
 def awaited_errors() -> Iterator[None]:
-    """Raise the error of a job that another thread of the JVM ran, as a job of this one has it.
+    """Raise the error of a job in another JVM thread like an error of a job in this thread.
 
-    ``toLocalIterator`` hands on the exception of a future, whose causes have the condition.
+    ``toLocalIterator`` raises the exception of a future, whose causes contain the condition.
     """
     try:
         yield
@@ -126,9 +128,9 @@ def awaited_errors() -> Iterator[None]:
 
 
 def _sqlstate(exception: JavaObject, message: str) -> str:
-    """Return the SQLSTATE of an exception of Spark's, as messages have it from Spark 4 on.
+    """Return the SQLSTATE of a Spark exception, formatted as in messages of Spark 4 and later.
 
-    The text is empty if the message has it already, or there is none.
+    The text is empty if the message already contains a SQLSTATE, or if the exception has none.
     """
     if _SQLSTATE in message:
         return ""
@@ -140,8 +142,9 @@ def _sqlstate(exception: JavaObject, message: str) -> str:
 
 
 def root_message(exception: JavaObject) -> str:
-    """Return the message of an exception's root cause, after the path of the file that Spark was
-    reading if the failure came while reading one.
+    """Return the message of an exception's root cause.
+
+    If Spark failed while it read a file, the path of the file comes first.
     """
     file = ""
     while exception.getCause() is not None:

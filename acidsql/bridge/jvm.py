@@ -16,16 +16,16 @@ from acidsql.bridge.jvm_cache import JvmCache, cached_per_session
 from acidsql.bridge.spark_versions import differences, missing_internal
 
 if TYPE_CHECKING:
-    # True where mypy checks that nothing outside this package calls a method of a Java object.
+    # True when mypy checks that no code outside this package calls a method of a Java object.
     JAVA_IS_CLOSED = False
 
     if JAVA_IS_CLOSED:
 
         class JavaObject:
-            """Java object that can only be handed on."""
+            """Java object that code outside this package can only pass on."""
 
         class TreeNode(JavaObject):
-            """Node of a Catalyst tree that can only be handed on."""
+            """Node of a Catalyst tree that code outside this package can only pass on."""
 
     else:
         JavaObject = Any  # py4j has no static types
@@ -46,18 +46,18 @@ CATALYST = "org.apache.spark.sql.catalyst"
 SOURCES = "org.apache.spark.sql.execution.datasources"
 _PYTHON = "org.apache.spark.api.python.PythonUtils"
 _CLASS_NAMES = f"{STATIC_PREFIX}org.apache.commons.lang3.ClassUtils"
-# Largest number of items that List.of, and of pairs that Map.of, takes.
+# Largest number of items for List.of, and of pairs for Map.of.
 _FEW = 10
 
 
 class _KnownClass(JavaClass):  # type: ignore[misc]
-    """Java class whose static members are cached; py4j asks the JVM each time."""
+    """Java class that caches its static members; py4j would query the JVM for each access."""
 
     def __getattr__(self, name: str) -> JavaObject:
-        found = super().__getattr__(name)
-        if isinstance(found, JavaMember):
-            self.__dict__[name] = found
-        return found
+        member = super().__getattr__(name)
+        if isinstance(member, JavaMember):
+            self.__dict__[name] = member
+        return member
 
 
 def _jvm(spark: SparkSession) -> JavaObject:
@@ -67,19 +67,19 @@ def _jvm(spark: SparkSession) -> JavaObject:
 def jvm_class(spark: SparkSession, name: str) -> JavaObject:
     """Return a Java class, or the static forwarders of a Scala object, by its full name.
 
-    It is cached for each JVM: py4j makes a round trip for every part of the name.
+    The class is cached for each JVM, because py4j makes a round trip for every part of the name.
 
     Raises:
-        AcidAnalysisError: this release of Spark has no such class (UNSUPPORTED_SPARK_VERSION).
+        AcidAnalysisError: this release of Spark lacks the class (UNSUPPORTED_SPARK_VERSION).
     """
     known = JvmCache.of(spark.sparkContext).classes
     if name not in known:
-        found = _jvm(spark)
+        java_class = _jvm(spark)
         for part in name.split("."):
-            found = getattr(found, part)
-        if not isinstance(found, JavaClass):
+            java_class = getattr(java_class, part)
+        if not isinstance(java_class, JavaClass):
             raise missing_internal(spark.version, name)
-        known[name] = _KnownClass(name, found._gateway_client)
+        known[name] = _KnownClass(name, java_class._gateway_client)
     return known[name]
 
 
@@ -92,8 +92,9 @@ def scala_object(spark: SparkSession, name: str) -> JavaObject:
 
 
 def scala_seq(spark: SparkSession, items: Sequence[Any]) -> JavaObject:
-    """Build a Scala ``Seq``; one call for up to ten items without None, else a call for each
-    item.
+    """Build a Scala ``Seq``.
+
+    Up to ten items without None take one call into the JVM. Otherwise, each item takes a call.
     """
     is_short = len(items) <= _FEW and all(item is not None for item in items)
     listed = jvm_class(spark, "java.util.List").of(*items) if is_short else list(items)
@@ -110,17 +111,17 @@ def appended(spark: SparkSession, seq: JavaObject, more: Sequence[JavaObject]) -
 
 
 def scala_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObject:
-    """Build a Scala ``Map`` of pairs without nulls, with no key twice.
+    """Build a Scala ``Map`` from pairs without nulls and with distinct keys.
 
-    The pairs are not given as a ``dict``, which would call the JVM for the hash of each Java
-    object.
+    The argument is not a ``dict``, which would call the JVM for the hash of each Java object.
     """
     return jvm_class(spark, _PYTHON).toScalaMap(java_map(spark, pairs))
 
 
 def java_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObject:
-    """Build a Java ``Map`` of pairs as ``scala_map`` takes them; one call for up to ten, else a
-    call for each.
+    """Build a Java ``Map`` from pairs without nulls and with distinct keys.
+
+    Up to ten pairs take one call into the JVM. Otherwise, each pair takes a call.
     """
     if len(pairs) <= _FEW:
         flat = [part for pair in pairs for part in pair]
@@ -132,16 +133,17 @@ def java_map(spark: SparkSession, pairs: Sequence[tuple[Any, Any]]) -> JavaObjec
 
 
 def java_strings(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
-    """Build a Java array of strings by one call; py4j would make one for each.
+    """Build a Java array of strings with one call; py4j would make a call for each string.
 
     Args:
-        texts: none of them contains NUL.
+        spark: the session.
+        texts: strings without NUL.
     """
     return _separator(spark).split(_NUL.join(texts))
 
 
 def long_array(spark: SparkSession, packed: bytes) -> JavaObject:
-    """Build a Java ``long[]`` of 64-bit integers in big-endian order, handed over at once."""
+    """Build a Java ``long[]`` from 64-bit integers in big-endian order, passed as one value."""
     made = spark.sparkContext._gateway.new_array(_jvm(spark).long, len(packed) // 8)
     jvm_class(spark, "java.nio.ByteBuffer").wrap(packed).asLongBuffer().get(made)
     return made
@@ -183,23 +185,24 @@ def setting_names(spark: SparkSession, prefix: str) -> list[str]:
 
 
 def session_key(spark: SparkSession) -> str:
-    """Return the application id and the UUID of a session; sessions in Python that are of one in
-    the JVM have the same.
+    """Return the application id and the UUID of a session.
+
+    Python sessions for the same JVM session have the same key.
     """
     return f"{spark.sparkContext.applicationId}/{spark._jsparkSession.sessionUUID()}"
 
 
 def simple_name(node: JavaObject) -> str:
     """Return the class name of a Java object without its package."""
-    # Not looked up, which would be another round trip.
+    # The member is not looked up, because the lookup would be another round trip.
     name_of = JavaMember("getSimpleName", None, _CLASS_NAMES, node._gateway_client)
     return str(name_of(node, ""))
 
 
 def field_names(spark: SparkSession, node: JavaObject) -> list[str]:
-    """Return the names of a case class's constructor arguments, in their order.
+    """Return the names of a case class's constructor arguments, in order.
 
-    Scala 2.12 does not provide them; there they are the first final fields of the class.
+    Scala 2.12 does not provide these names, but they are the first final fields of the class.
     """
     name = str(node.getClass().getName())
     known = JvmCache.of(spark.sparkContext).fields
@@ -219,10 +222,10 @@ def field_names(spark: SparkSession, node: JavaObject) -> list[str]:
 
 
 def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[str, Any]) -> JavaObject:
-    """Copy a tree node with other values of some fields.
+    """Copy a tree node with new values for some fields.
 
     Raises:
-        AcidAnalysisError: this release of Spark has no such field (UNSUPPORTED_SPARK_VERSION).
+        AcidAnalysisError: this release of Spark lacks a field (UNSUPPORTED_SPARK_VERSION).
     """
     fields = field_names(spark, node)
     for field in changes:
@@ -237,7 +240,7 @@ def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[str, Any])
 
 
 def defined(option: JavaObject) -> list[Expression]:
-    """Return what a Scala ``Option`` has, if it has something."""
+    """Return the value of a Scala ``Option`` in a list, which is empty for ``None``."""
     return [option.get()] if option.isDefined() else []
 
 
@@ -252,7 +255,7 @@ def expression_of(spark: SparkSession, value: Column) -> Expression:
 
 
 def column(spark: SparkSession, expression: Expression) -> Column:
-    """Build a PySpark column of a resolved Catalyst expression."""
+    """Build a PySpark column from a resolved Catalyst expression."""
     if differences(spark).has_column_nodes:
         return Column(
             scala_object(spark, "org.apache.spark.sql.classic.ExpressionUtils").column(expression)
@@ -266,7 +269,10 @@ def alias(
     """Build the ``Alias`` of a Catalyst expression.
 
     Args:
-        expr_id: of the attribute that it defines; a new one by default.
+        spark: the session.
+        expression: the expression.
+        name: the alias.
+        expr_id: id of the attribute that the alias defines; a new id by default.
     """
     nothing = scala_object(spark, "scala.collection.immutable.Nil")
     if expr_id is None:
@@ -278,7 +284,7 @@ def alias(
 
 
 def has_jvm(spark: SparkSession) -> bool:
-    """Return whether the JVM of a session is there; no call is made into it."""
+    """Return whether the JVM of a session is running, without a call into it."""
     gateway = spark.sparkContext._gateway
     if gateway is None:
         return False
@@ -286,7 +292,7 @@ def has_jvm(spark: SparkSession) -> bool:
     if process is not None:
         return process.poll() is None
     parameters = gateway.gateway_parameters
-    try:  # a JVM that another program has started
+    try:  # another program started the JVM
         with socket.create_connection((parameters.address, parameters.port)):
             return True
     except ConnectionRefusedError:
@@ -301,7 +307,7 @@ def is_stopped(spark: SparkSession) -> bool:
 
 @contextmanager
 def active(spark: SparkSession) -> Iterator[None]:
-    """Make a session the active one of the JVM's thread within the block.
+    """Make a session the active session of the JVM's thread in the block.
 
     Spark's parser takes its settings from the active session.
     """
@@ -336,7 +342,7 @@ def cloned_session(spark: SparkSession, settings: Mapping[str, str | None]) -> J
 
 
 def default_parallelism(spark: SparkSession) -> int:
-    """Return the default minimum number of tasks of a scan: the tasks that can run at once."""
+    """Return the default minimum number of tasks of a scan: the tasks that can run in parallel."""
     return int(spark._jsparkSession.leafNodeDefaultParallelism())
 
 
@@ -346,12 +352,12 @@ def same(one: JavaObject, other: JavaObject) -> bool:
 
 
 def session_time_zone(spark: SparkSession) -> str:
-    """Return the time zone that the session has now."""
+    """Return the current time zone of the session."""
     return str(spark.conf.get("spark.sql.session.timeZone"))
 
 
 def jvm_time_zone(spark: SparkSession) -> str:
-    """Return the JVM's default time zone; Spark's ORC writer stores local times in it."""
+    """Return the JVM's default time zone, whose local times Spark's ORC writer stores."""
     return str(jvm_class(spark, "java.util.TimeZone").getDefault().getID())
 
 

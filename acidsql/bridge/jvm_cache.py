@@ -1,4 +1,4 @@
-"""Caches of what is looked up in the JVM, or made there; each ends with its session."""
+"""Caches of objects that Python finds or makes in the JVM; each ends with its session."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True, eq=False)
 class JvmCache:
-    """Cache of one owner: a Spark session, its Spark context, the gateway to the JVM, or an
-    AcidSession.
+    """Cache of one owner.
+
+    The owner is a Spark session, its Spark context, the gateway to the JVM, or an AcidSession.
 
     Attributes:
-        classes: of the JVM, by their full names.
-        objects: singletons, by the names of their classes.
-        loaders: class loaders of compiled Java sources, by their texts.
-        fields: the names of the constructor arguments of a case class, by its full name.
+        classes: JVM classes by full name.
+        objects: singletons by class name.
+        loaders: class loaders of compiled Java sources, by source text.
+        fields: names of the constructor arguments of each case class, by its full name.
         results: LRU caches of the functions that are ``cached_per_session``.
-        mutex: held while an object is made that may exist only once.
+        mutex: held while a thread makes an object that must exist only once.
     """
 
     classes: dict[str, Any] = field(default_factory=dict)
@@ -63,7 +64,7 @@ def cached_per_session(
     """Cache a function's results until the session that is its first argument ends.
 
     Args:
-        maxsize: number of results that are kept for a session, the most recently used ones.
+        maxsize: number of most recently used results that the cache retains for a session.
     """
 
     def decorate(
@@ -89,7 +90,7 @@ def cached_per_session(
 def _without_owner(
     function: Callable[Concatenate[Owner, Arguments], Result], owner: Owner
 ) -> Callable[Arguments, Result]:
-    """Bind the first argument of a function without keeping it alive."""
+    """Bind the first argument of a function by a weak reference."""
     reference = ref(owner)
 
     def bound(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:

@@ -1,4 +1,4 @@
-"""Parts of planning that run in the JVM, each in one call."""
+"""Planning steps that run in the JVM, with one call each."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan
 
 
 def jvm_planning(spark: SparkSession) -> JavaObject:
-    """Return the object whose methods they are.
+    """Return the Java object that implements these steps.
 
     Raises:
-        AcidAnalysisError: this release of Spark lacks what they use (UNSUPPORTED_SPARK_VERSION).
+        AcidAnalysisError: this release of Spark lacks a class or method that it uses
+            (UNSUPPORTED_SPARK_VERSION).
     """
     return only_object(spark, "Planning.java", "Planning")
 
@@ -22,16 +23,15 @@ def jvm_planning(spark: SparkSession) -> JavaObject:
 def rebound(
     spark: SparkSession, expression: Expression, output: JavaObject, other: JavaObject
 ) -> Expression:
-    """Replace the attributes of an output in an expression by those at the same positions of
-    another.
+    """Rebind an expression from the attributes of one output to those of another, by position.
 
-    One attribute may occur in an expression in several forms, of other case, qualifier or
-    nullability; all of them are replaced.
+    An attribute can occur in an expression in several forms, which differ in case, qualifier or
+    nullability. All forms are replaced.
 
     Args:
-        output: Scala ``Seq`` of attributes, which the expression refers to.
-        other: Scala ``Seq`` of attributes, as many; where the expression does not refer to the
-            last ones, it may be shorter.
+        output: Scala ``Seq`` of the attributes that the expression refers to.
+        other: Scala ``Seq`` of the new attributes. It can be shorter than ``output`` if the
+            expression does not refer to the last attributes.
     """
     return jvm_planning(spark).rebound(expression, output, other)
 
@@ -39,12 +39,12 @@ def rebound(
 def fill(
     spark: SparkSession, plan: LogicalPlan, option: str, plans: Mapping[str, LogicalPlan]
 ) -> LogicalPlan:
-    """Put plans in the places of relations over files in an analysed plan and its subqueries.
+    """Replace relations over files in an analysed plan, and in its subqueries, by plans.
 
-    What stands above a relation keeps its attributes, so that nothing has to be analysed again.
+    The attributes above a relation stay the same, so Spark does not analyse the plan again.
 
     Args:
-        option: of the relations that are replaced.
+        option: name of the option that identifies the relations to replace.
         plans: analysed plans with the columns of the relation, by the value of that option.
     """
     return jvm_planning(spark).fill(plan, option, list(plans), list(plans.values()))

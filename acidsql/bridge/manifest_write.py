@@ -1,9 +1,9 @@
-"""Write jobs whose tasks give each file its only name, and report what they wrote in a manifest.
+"""Write jobs whose tasks create files under their final names, and a manifest that lists the files.
 
-Spark's usual committers write below ``_temporary`` and rename, which copies every byte on an
-object store. The committer of streaming's file sink does not: a task writes files of unique names,
-and the job lists those of the tasks that succeeded in a manifest. A file of a task that failed, or
-ran twice, is not in it. What the session or the cluster sets about committers plays no part.
+Spark's usual committers write below ``_temporary`` and then rename. On an object store, a rename
+copies every byte. The committer of Spark's streaming file sink avoids this: a task writes files
+with unique names, and the job lists the files of successful tasks in a manifest. The manifest omits
+the files of failed or duplicate attempts. Committer settings of the session or cluster are unused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MANIFEST_VERSION, _BATCH = 1, 0
 
 
 class WrittenFile(NamedTuple):
-    """File that a task wrote: its path, and its size in bytes."""
+    """Path of a file that a task wrote, and its size in bytes."""
 
     path: str
     size: int
@@ -49,15 +49,15 @@ def write_with_manifest(
     options: Mapping[str, str],
     manifest: Path,
 ) -> None:
-    """Write rows in one job, as a DataFrame's writer would.
+    """Write rows in one job, like a DataFrame's writer.
 
     Args:
-        rows: sorted by ``partition_by`` in each task; no column is named twice.
+        rows: rows that are sorted by ``partition_by`` in each task. Column names must be unique.
         path: directory to write to.
-        partition_by: the columns whose values become directories; the last ones of ``rows``.
+        partition_by: the last columns of ``rows``, whose values become directories.
         file_format: class of Spark's ``FileFormat``.
-        options: as a DataFrame's writer takes them.
-        manifest: directory on the driver's disk for the manifest, which does not exist.
+        options: options of a DataFrame's writer.
+        manifest: directory on the driver's disk for the manifest, which must not exist.
     """
     spark = rows.sparkSession
     session = spark._jsparkSession
@@ -113,7 +113,7 @@ def _committer(rows: DataFrame, path: str, manifest: Path) -> JavaObject:
 
 
 def read_manifest(manifest: Path) -> list[WrittenFile]:
-    """Return the files of a job that has succeeded."""
+    """Return the files of a successful job."""
     # The first line is the version of the format.
     lines = (manifest / str(_BATCH)).read_text("utf-8").split("\n")[1:]
     files = map(json.loads, filter(None, lines))

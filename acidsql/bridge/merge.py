@@ -27,21 +27,23 @@ from acidsql.bridge.jvm import (
 from acidsql.bridge.plans import analyze, exposed, frame_of, join, logical_plan
 from acidsql.bridge.row_level_checks import check_merge_condition, check_merge_values
 
-# The fields of MergeIntoTable that hold its WHEN clauses.
+# The fields of MergeIntoTable that contain its WHEN clauses.
 _ACTIONS = ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
 
 
 def _kind(action: LogicalPlan) -> str:
-    """Return what an action does: ``update``, ``delete`` or ``insert``."""
+    """Return the kind of an action: ``update``, ``delete`` or ``insert``."""
     return simple_name(action).removesuffix("Action").lower()
 
 
 def analyze_merge(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
-    """Analyse a ``MergeIntoTable``; each action gets one assignment per column, in the table's
-    order, then those of ``apart``.
+    """Analyse a ``MergeIntoTable``.
+
+    In the result, each action has one assignment per column, in the table's order, followed by the
+    assignments of ``apart``.
 
     Raises:
-        AcidAnalysisError: a condition or a value has what it cannot have
+        AcidAnalysisError: a condition or a value contains an invalid expression
             (UNSUPPORTED_MERGE_CONDITION, UNSUPPORTED_EXPR_FOR_OPERATOR).
         AnalysisException: Spark cannot resolve an expression.
     """
@@ -82,10 +84,11 @@ class Clause:
 
     Attributes:
         kind: ``update``, ``delete`` or ``insert``.
-        condition: after AND, if there is one.
-        assignments: Scala ``Seq`` with one per column of the table, then others; None of a delete.
-        computed: the values that are not deterministic, and the attributes by which the values of
-            ``assignments`` refer to them.
+        condition: condition after AND, or None.
+        assignments: Scala ``Seq`` of one assignment per column of the table, followed by other
+            assignments; None for a delete.
+        computed: nondeterministic values, and the attributes by which ``assignments`` refers to
+            them.
     """
 
     kind: str
@@ -101,10 +104,10 @@ class MergePlan:
     Attributes:
         target: plan of the target, with its hidden columns.
         source: plan of the source.
-        condition: of ON.
-        matched: clauses in their order, as are the next two.
-        not_matched: clauses of WHEN NOT MATCHED [BY TARGET].
-        not_matched_by_source: clauses of WHEN NOT MATCHED BY SOURCE.
+        condition: condition of ON.
+        matched: clauses of WHEN MATCHED, in order.
+        not_matched: clauses of WHEN NOT MATCHED [BY TARGET], in order.
+        not_matched_by_source: clauses of WHEN NOT MATCHED BY SOURCE, in order.
     """
 
     target: LogicalPlan
@@ -116,9 +119,11 @@ class MergePlan:
 
 
 def _clause(spark: SparkSession, action: LogicalPlan, columns: int) -> Clause:
-    """Build a clause of an analysed action.
+    """Build a clause from an analysed action.
 
     Args:
+        spark: the session.
+        action: the action.
         columns: number of the table's columns.
     """
     kind = _kind(action)
@@ -154,7 +159,8 @@ def merge_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """Build the join of the target of a MERGE with its source.
 
     Args:
-        plan: as ``analyze_merge`` returns it.
+        spark: the session.
+        plan: result of ``analyze_merge``.
     """
     kind = _join_kind(
         not_matched=plan.notMatchedActions().nonEmpty(),
@@ -165,7 +171,7 @@ def merge_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
 
 
 def _join_kind(*, not_matched: bool, not_matched_by_source: bool) -> str:
-    """Return the type of the join of target and source that a MERGE with such clauses needs."""
+    """Return the join type that a MERGE with these clauses needs for target and source."""
     kinds = {(True, True): "fullouter", (True, False): "rightouter", (False, True): "leftouter"}
     return kinds.get((not_matched, not_matched_by_source), "inner")
 
@@ -180,11 +186,13 @@ def _kind_of(pieces: MergePlan) -> str:
 def merge_join(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
-    """Join the target of a MERGE with its source, by the join type that its clauses need.
+    """Join the target of a MERGE with its source, with the join type that its clauses need.
 
     Args:
-        target: its rows, perhaps with more columns.
-        source: the same of the source.
+        spark: the session.
+        pieces: parts of the MERGE.
+        target: rows of the target, which can have more columns.
+        source: rows of the source, which can have more columns.
     """
     sides = logical_plan(target), logical_plan(source)
     return frame_of(spark, join(spark, *sides, _kind_of(pieces), pieces.condition))
@@ -193,21 +201,24 @@ def merge_join(
 def merge_with_broadcast_source(
     spark: SparkSession, pieces: MergePlan, target: DataFrame, source: DataFrame
 ) -> DataFrame:
-    """Join as ``merge_join`` does for a MERGE that keeps all rows of its source, by two joins.
+    """Join like ``merge_join``, but by two joins, for a MERGE that retains all rows of its source.
 
-    Spark cannot broadcast the side of an outer join that keeps all of its rows, and would shuffle
-    the whole target. Here the source is broadcast in an inner join that finds the matches, and
-    these are joined with the source.
+    Spark cannot broadcast the side of an outer join whose rows are all retained, and would shuffle
+    the whole target. Here, an inner join with the broadcast source finds the matches. A second join
+    combines the matches with the source.
 
     Args:
+        spark: the session.
+        pieces: parts of the MERGE.
         target: as in ``merge_join``.
-        source: gives the same rows each time it runs; its last column identifies a row.
+        source: rows of the source, which must be the same whenever the plan runs. The last column
+            identifies a row.
     """
     left, right = logical_plan(target), logical_plan(broadcast(source))
     number = right.output().last()
     matched = join(spark, left, right, "inner", pieces.condition)
     copied = alias(spark, number, f"{number.name()}_matched")
     project = jvm_class(spark, f"{CATALYST}.plans.logical.Project")
-    found = project(appended(spark, left.output(), [copied]), matched)
+    matches = project(appended(spark, left.output(), [copied]), matched)
     same = jvm_class(spark, f"{CATALYST}.expressions.EqualTo")(number, copied.toAttribute())
-    return frame_of(spark, join(spark, logical_plan(source), found, "leftouter", same))
+    return frame_of(spark, join(spark, logical_plan(source), matches, "leftouter", same))

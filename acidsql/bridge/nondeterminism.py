@@ -1,8 +1,8 @@
-"""Rows that a task computes differently when it runs again.
+"""Detection of rows that a task computes differently when it runs again.
 
-Spark runs a task again if the output of its shuffle is lost, for the tasks that have not read that
-output yet; the others have read what it computed the first time. If the values differ, rows that a
-value sends to another task are lost or written twice.
+Spark repeats a task if its shuffle output is lost and other tasks have yet to read it. Some tasks
+have then read the first output, and others read the second. If a value differs between the two, it
+may send a row to another task, and the row is lost or written twice.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import Expression, LogicalPlan, elements, simple_name
 from acidsql.bridge.plans import logical_plan
 
-# Expressions that are not deterministic, but depend only on a seed, the number of the task, and the
-# order of its rows.
+# Nondeterministic expressions that depend only on a seed, the number of the task, and the order of
+# its rows.
 _SEEDED = frozenset(
     {
         "InputFileBlockLength",
@@ -29,7 +29,7 @@ _SEEDED = frozenset(
         "Uuid",
     }
 )
-# Calls of functions that may not be deterministic themselves, whatever their arguments are.
+# Calls of functions that may be nondeterministic, regardless of their arguments.
 _CALLS = frozenset(
     {
         "ApplyFunctionExpression",
@@ -42,7 +42,7 @@ _CALLS = frozenset(
         "StaticInvoke",
     }
 )
-# Plans that give each task its rows in the same order each time.
+# Plans that give each task its rows in the same order whenever it runs.
 _ORDERED = frozenset(
     {
         "Expand",
@@ -61,10 +61,10 @@ _ORDERED = frozenset(
 
 
 def computed_once(frame: DataFrame) -> DataFrame:
-    """Return a DataFrame whose rows are the same each time that they are read.
+    """Return a DataFrame whose rows are the same whenever they are read.
 
-    If a task that runs again could compute others, a job of their own computes them now, and the
-    executors keep them on their disks. Where they are lost, reading them fails.
+    If a repeated task could compute other rows, a separate job computes the rows now. The executors
+    hold them on their disks, and a later read fails if they are lost.
 
     Raises:
         WriteJobError: that job failed (see ``job_errors``).
@@ -76,14 +76,12 @@ def computed_once(frame: DataFrame) -> DataFrame:
 
 
 def has_same_values(plan: LogicalPlan) -> bool:
-    """Return whether all values of an analysed plan are the same each time that it runs."""
+    """Return whether all values of an analysed plan are the same whenever it runs."""
     return bool(plan.deterministic())
 
 
 def is_observed_once(frame: DataFrame) -> bool:
-    """Return whether a DataFrame hands values to the program when it is computed
-    (``DataFrame.observe``), and others if it is computed again.
-    """
+    """Return whether ``DataFrame.observe`` would report other values in a second computation."""
     plan = logical_plan(frame)
     return _observes(plan) and not is_repeatable(plan)
 
@@ -98,8 +96,8 @@ def is_repeatable(plan: LogicalPlan) -> bool:
     """Return whether a task of an analysed plan computes the same rows when it runs again."""
     if plan.deterministic():
         return True
-    own = [e for e in elements(plan.expressions()) if not e.deterministic()]
-    if own and not (_is_ordered(plan) and all(map(_is_seeded, own))):
+    changing = [e for e in elements(plan.expressions()) if not e.deterministic()]
+    if changing and not (_is_ordered(plan) and all(map(_is_seeded, changing))):
         return False
     return all(map(is_repeatable, elements(plan.children())))
 
@@ -108,13 +106,13 @@ def _is_ordered(plan: LogicalPlan) -> bool:
     kind = simple_name(plan)
     is_narrow = kind in _ORDERED or (kind == "Repartition" and not plan.shuffle())
     if kind == "DataSourceV2Relation":
-        # Each task of a scan of ours reads given parts of files, one after the other.
+        # Each task of acidsql's scan reads given parts of files, one after the other.
         is_narrow = plan.table().getClass().getName().startswith("acidsql.")
     return is_narrow and all(map(_is_ordered, elements(plan.children())))
 
 
 def _is_seeded(expression: Expression) -> bool:
-    """Return whether all of an expression that is not deterministic is seeded."""
+    """Return whether all nondeterministic parts of an expression are seeded."""
     kind = simple_name(expression)
     children = [c for c in elements(expression.children()) if not c.deterministic()]
     if not children:

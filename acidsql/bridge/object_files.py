@@ -1,27 +1,28 @@
-"""Hadoop's file systems over object stores: fewer requests than their usual operations make."""
+"""Operations of Hadoop's file systems on object stores that save requests."""
 
 from __future__ import annotations
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.hadoop import FoundPath, found_paths, new_file, os_errors
+from acidsql.bridge.hadoop import ListedPath, listed_paths, new_file, os_errors
 from acidsql.bridge.jvm import JavaObject, jvm_class, simple_name
 
 
 @os_errors
 def has_path_capability(filesystem: JavaObject, path: JavaObject, capability: str) -> bool:
-    """Return whether a file system says that it has a capability at a path (Hadoop:
-    ``CommonPathCapabilities``).
+    """Return whether a file system reports a capability at a path.
+
+    Hadoop's ``CommonPathCapabilities`` names the capabilities.
     """
     return bool(filesystem.hasPathCapability(path, capability))
 
 
 @os_errors
 def put_bytes(filesystem: JavaObject, path: JavaObject, content: bytes) -> None:
-    """Create a file with this content, or replace one; no directory may have its path.
+    """Create or replace a file with this content; its path must not be a directory.
 
-    S3A then asks nothing of the store before it writes.
+    S3A then sends no request to the store before it writes.
     """
     stream = new_file(filesystem, path)
     try:
@@ -39,7 +40,7 @@ def read_bytes_of(
     length: int,
     size: int,
 ) -> bytes:
-    """Read ``length`` bytes of a file of a known size; an object store is not queried for it."""
+    """Read ``length`` bytes of a file of a known size, without a request for the size."""
     stream = _open_sized(filesystem, path, size)
     try:
         stream.seek(start)
@@ -62,13 +63,14 @@ def put_copy(
     rest: bytes,
     target: tuple[JavaObject, JavaObject],
 ) -> None:
-    """Create a file of another one and more bytes, or replace one; no directory may have its path.
+    """Create or replace a file with the content of another file and more bytes.
 
     Args:
+        spark: the session.
         source: file system and path of the other file.
-        length: of the other file, in bytes.
+        length: length of the other file in bytes.
         rest: the bytes that follow.
-        target: file system and path of the new file.
+        target: file system and path of the new file. The path must not be a directory.
     """
     written = new_file(*target)
     try:
@@ -85,10 +87,10 @@ def put_copy(
 @os_errors
 def list_tree(
     spark: SparkSession, filesystem: JavaObject, directory: JavaObject
-) -> list[FoundPath] | None:
+) -> list[ListedPath] | None:
     """List all files below a directory; return None if it is missing.
 
-    An object store needs one request for many files, however many directories they are in.
+    An object store needs one request for many files, regardless of the number of directories.
 
     Raises:
         OSError: the listing failed for another reason.
@@ -100,4 +102,4 @@ def list_tree(
         if simple_name(error.java_exception) != "FileNotFoundException":
             raise
         return None
-    return found_paths(statuses, str(statuses.toString()))
+    return listed_paths(statuses, str(statuses.toString()))

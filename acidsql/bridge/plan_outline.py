@@ -1,4 +1,4 @@
-"""Description of an optimised plan: what planning reads from it, in one call into the JVM."""
+"""Description of an optimised plan, which planning reads in one call into the JVM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AggregateFunction:
     """Aggregate function in an ``Aggregate``.
 
     Attributes:
-        name: of its class, such as ``Max``.
+        name: name of its class, such as ``Max``.
         is_distinct: whether it has DISTINCT.
     """
 
@@ -32,8 +32,8 @@ class FileRelation:
     """Relation over files.
 
     Attributes:
-        option: value of the option that ``outline`` was given, or None.
-        columns: expression ids of its columns, which differ between copies of a relation.
+        option: value of the option that was passed to ``outline``, or None.
+        columns: expression ids of its columns. Copies of a relation have different ids.
         partitions: names of its partition columns.
     """
 
@@ -54,8 +54,8 @@ class FilterConjunct:
     Attributes:
         kind: class of its expression.
         is_deterministic: whether it is deterministic.
-        has_subquery: whether it has a subquery in it.
-        columns: SQL types of the columns in it, by their names.
+        has_subquery: whether it contains a subquery.
+        columns: SQL types of its columns, by column name.
     """
 
     kind: str
@@ -68,18 +68,19 @@ class FilterConjunct:
 
     @property
     def condition(self) -> Expression:
-        """Expression as the filter has it."""
+        """Expression with the attributes of the filter."""
         return self._java.node(self._condition)
 
     @property
     def expression(self) -> Expression:
-        """Expression over the attributes of the relation: those of the filter have the case of the
-        statement's text.
+        """Expression with the attributes of the relation.
+
+        The names of the filter's attributes can differ in case, because the statement sets it.
         """
         return self._java.node(self._expression)
 
     def conjunct(self) -> Conjunct:
-        """Return the condition on a table that it is."""
+        """Return this conjunct as a condition on a table."""
         return Conjunct(expression=self.expression, columns=self.columns)
 
 
@@ -88,18 +89,18 @@ class PlanNode:
     """Node of a plan.
 
     Attributes:
-        kind: its class.
-        is_deterministic: whether Spark takes the plan from here on down to be deterministic.
-        children: from left to right.
-        relation: of a ``LogicalRelation`` over files, else None.
+        kind: class of the node.
+        is_deterministic: whether Spark considers the node and all nodes below it deterministic.
+        children: the children from left to right.
+        relation: relation of a ``LogicalRelation`` over files, otherwise None.
         has_fractions: whether it is an ``Aggregate`` with a column of FLOAT or DOUBLE.
-        references: names of the attributes that its own expressions refer to, by their ids.
-        conjuncts: of a ``Filter`` directly above a relation over files.
-        is_empty: whether it is a ``Project`` to no columns.
-        functions: of an ``Aggregate``, without those in its subqueries.
+        references: names of the attributes in the node's own expressions, by expression id.
+        conjuncts: conjuncts of a ``Filter`` directly above a relation over files.
+        is_empty: whether it is a ``Project`` without columns.
+        functions: functions of an ``Aggregate``, except those in its subqueries.
 
-    The last four are known of a ``Filter``, ``Project`` or ``Aggregate`` with nothing but filters
-    and projections between it and a relation over files.
+    The last four are set for a ``Filter``, ``Project`` or ``Aggregate`` that has only filters and
+    projections between it and a relation over files.
     """
 
     kind: str
@@ -116,7 +117,7 @@ class PlanNode:
 
     @property
     def plan(self) -> LogicalPlan:
-        """Plan from here on down."""
+        """Plan whose root is this node."""
         return self._java.node(self._number)
 
     @property
@@ -126,7 +127,7 @@ class PlanNode:
         return only
 
     def walk(self) -> Iterator[PlanNode]:
-        """Yield the node and all nodes below it, each before its children; none of subqueries."""
+        """Yield this node and all nodes below it, parents first, without subqueries."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -139,15 +140,15 @@ class PlanOutline:
     """Description of a plan.
 
     Attributes:
-        root: of the plan.
-        subqueries: the roots of all its subqueries.
+        root: root of the plan.
+        subqueries: roots of all its subqueries.
     """
 
     root: PlanNode
     subqueries: tuple[PlanNode, ...]
 
     def walk(self) -> Iterator[PlanNode]:
-        """Yield the nodes of the plan and of its subqueries, each before its children."""
+        """Yield the nodes of the plan and of its subqueries, parents first."""
         for tree in (self.root, *self.subqueries):
             yield from tree.walk()
 
@@ -156,12 +157,14 @@ def outline(spark: SparkSession, plan: LogicalPlan, option: str) -> PlanOutline:
     """Describe a plan.
 
     Args:
-        option: the option of relations over files whose value is returned.
+        spark: the session.
+        plan: the optimised plan.
+        option: name of the option whose value is read from each relation over files.
     """
     java = jvm_planning(spark).outline(plan, option)
     described = json.loads(java.text())
     nodes: dict[int, PlanNode] = {}
-    # Backwards, so that children come before their parents, however deep the plan is.
+    # Backwards, so that children come before their parents. Recursion could be too deep.
     for number in reversed(range(len(described["nodes"]))):
         if described["nodes"][number] is not None:  # None for an expression
             nodes[number] = _node(java, described["nodes"][number], number, nodes)
@@ -170,29 +173,31 @@ def outline(spark: SparkSession, plan: LogicalPlan, option: str) -> PlanOutline:
 
 
 def _node(
-    java: JavaObject, own: Mapping[str, Any], number: int, known: Mapping[int, PlanNode]
+    java: JavaObject, described: Mapping[str, Any], number: int, known: Mapping[int, PlanNode]
 ) -> PlanNode:
     return PlanNode(
-        kind=own["kind"],
-        is_deterministic=own["deterministic"],
-        children=tuple(known[child] for child in own["children"]),
-        relation=_relation(own) if "option" in own else None,
-        has_fractions=own.get("fractions", False),
-        references=dict(own.get("references", ())),
-        conjuncts=tuple(_conjunct(java, part) for part in own.get("conjuncts", ())),
-        is_empty=own.get("empty", False),
+        kind=described["kind"],
+        is_deterministic=described["deterministic"],
+        children=tuple(known[child] for child in described["children"]),
+        relation=_relation(described) if "option" in described else None,
+        has_fractions=described.get("fractions", False),
+        references=dict(described.get("references", ())),
+        conjuncts=tuple(_conjunct(java, part) for part in described.get("conjuncts", ())),
+        is_empty=described.get("empty", False),
         functions=tuple(
             AggregateFunction(name=f["name"], is_distinct=f["distinct"])
-            for f in own.get("functions", ())
+            for f in described.get("functions", ())
         ),
         _java=java,
         _number=number,
     )
 
 
-def _relation(own: Mapping[str, Any]) -> FileRelation:
+def _relation(described: Mapping[str, Any]) -> FileRelation:
     return FileRelation(
-        option=own["option"], columns=tuple(own["columns"]), partitions=tuple(own["partitions"])
+        option=described["option"],
+        columns=tuple(described["columns"]),
+        partitions=tuple(described["partitions"]),
     )
 
 

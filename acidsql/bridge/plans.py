@@ -1,4 +1,4 @@
-"""Logical plans: table references in them, their analysis, and DataFrames made of them."""
+"""Logical plans: their table references, their analysis, and DataFrames built from them."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class Reference:
     Attributes:
         parts: parts of the name.
         start: offset of the name in the text, in code points; None if not known.
-        end: offset after the name, exclusive; None if not known.
-        node: node of the plan that is to be replaced: the relation, or an alias over it.
-        alias: name of that alias, if ``node`` is one.
+        end: exclusive offset of the end of the name; None if not known.
+        node: node of the plan to replace: the relation, or an alias over it.
+        alias: name of the alias if ``node`` is an alias, otherwise None.
         version: text after VERSION AS OF, or None.
-        timestamp: expression after TIMESTAMP AS OF, which is not analysed, or None.
-        options: of the relation (``t WITH ('key' = 'value')``, from Spark 4 on), by names in lower
-            case.
-        changes: what names the changes of the table, if these are meant and not its rows: a call
-            of ``table_changes`` or a clause CHANGES; or None.
+        timestamp: unresolved expression after TIMESTAMP AS OF, or None.
+        options: options of the relation (``t WITH ('key' = 'value')``, from Spark 4 on), by name in
+            lower case.
+        changes: call of ``table_changes`` or clause CHANGES, if the reference is to the changes of
+            the table; None if it is to the rows.
     """
 
     parts: tuple[str, ...]
@@ -66,8 +66,8 @@ class Reference:
 def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     """Resolve the references to common table expressions by Spark's rule ``CTESubstitution``.
 
-    Spark keeps a recursive one above the command that follows it. The parts of the command become
-    queries of their own, and would not find it there.
+    Spark puts a recursive common table expression above the command that follows it. acidsql splits
+    the command into separate queries, which could not refer to an expression in that place.
     """
     if simple_name(plan) == "UnresolvedWith" and _is_recursive_change(spark, plan):
         plan = jvm_planning(spark).withInside(plan)
@@ -75,44 +75,45 @@ def substitute_ctes(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
 
 
 def _is_recursive_change(spark: SparkSession, plan: LogicalPlan) -> bool:
-    """Return whether WITH RECURSIVE stands before an UPDATE, DELETE or MERGE."""
+    """Return whether WITH RECURSIVE precedes an UPDATE, DELETE or MERGE."""
     is_change = simple_name(plan.child()) in ("UpdateTable", "DeleteFromTable", "MergeIntoTable")
     return is_change and "allowRecursion" in field_names(spark, plan) and plan.allowRecursion()
 
 
 def references(spark: SparkSession, plan: LogicalPlan) -> list[Reference]:
     """Return the unresolved relations of a plan and of all its subqueries."""
-    # Before Spark 4.3 an alias does not show the hidden columns of what is below it, so that the
-    # alias has to be replaced too.
+    # Before Spark 4.3, an alias does not expose the hidden columns of its child, so the alias must
+    # be replaced too.
     java = jvm_planning(spark).references(plan, not alias_shows_hidden(spark))
     return [
-        found
+        reference
         for number, facts in enumerate(json.loads(java.text()))
-        for found in _references_of(spark, java.node(number), facts)
+        for reference in _references_of(spark, java.node(number), facts)
     ]
 
 
 def unqualified_functions(plan: LogicalPlan) -> list[tuple[str, int]]:
-    """Return the functions with names of one part in a plan that is not analysed. Each has the
-    offset of its name in the text, in code points.
+    """Return the functions with one-part names in an unresolved plan.
+
+    Each comes with the offset of its name in the text, in code points.
     """
     nodes = [plan, *elements(plan.subqueriesAll())]
     calls = []
     for node in nodes:
         nodes += elements(node.children())
         calls += elements(node.expressions())
-    found = []
+    functions = []
     for call in calls:
         calls += elements(call.children())
         start = call.origin().startIndex()
         if simple_name(call) == "UnresolvedFunction" and start.isDefined():
             parts = elements(call.nameParts())
-            found += [(str(parts[0]), int(start.get()))] if len(parts) == 1 else []
-    return found
+            functions += [(str(parts[0]), int(start.get()))] if len(parts) == 1 else []
+    return functions
 
 
 def persistent_functions(spark: SparkSession, database: str) -> frozenset[str]:
-    """Return the names of the functions that Spark's catalog keeps in a database, in lower case."""
+    """Return the names of the functions of a database in Spark's catalog, in lower case."""
     catalog = session_state(spark).catalog()
     if not catalog.databaseExists(database):
         return frozenset()
@@ -121,7 +122,7 @@ def persistent_functions(spark: SparkSession, database: str) -> frozenset[str]:
 
 
 def is_session_function(spark: SparkSession, name: str) -> bool:
-    """Return whether a function of this name is one of Spark's own or a temporary one."""
+    """Return whether a name is one of Spark's own functions or a temporary function."""
     identifier = jvm_class(spark, f"{CATALYST}.FunctionIdentifier")(name)
     return bool(session_state(spark).catalog().isRegisteredFunction(identifier))
 
@@ -129,14 +130,15 @@ def is_session_function(spark: SparkSession, name: str) -> bool:
 def _references_of(
     spark: SparkSession, node: LogicalPlan, facts: Mapping[str, Any]
 ) -> list[Reference]:
-    """Return the reference that a leaf is, if it is one.
+    """Return the reference of a leaf in a list, which is empty if the leaf is not a reference.
 
-    The leaf ``RelationTimeTravel`` of VERSION and TIMESTAMP AS OF hides the relation in it, as does
-    ``RelationChanges`` of CHANGES.
+    A ``RelationTimeTravel`` (VERSION and TIMESTAMP AS OF) or ``RelationChanges`` (CHANGES) is a
+    leaf that contains the relation.
 
     Args:
+        spark: the session.
         node: the leaf, or the alias over it.
-        facts: what is known of the relation.
+        facts: properties of the relation.
     """
     alias, kind = facts["alias"], facts["kind"]
     if kind == "UnresolvedRelation":
@@ -182,8 +184,9 @@ _CREATING = {
 
 
 def created_table(plan: LogicalPlan) -> tuple[tuple[str, ...], bool] | None:
-    """Return the parts of the name that a CREATE or REPLACE TABLE creates, and whether it has IF
-    NOT EXISTS; None for other statements.
+    """Return the parts of the name in a CREATE or REPLACE TABLE, and whether it has IF NOT EXISTS.
+
+    Return None for other statements.
     """
     kind = simple_name(plan)
     if kind == "CreateTableLikeCommand":  # CreateTableLike from Spark 4.1 on
@@ -200,7 +203,7 @@ def created_table(plan: LogicalPlan) -> tuple[tuple[str, ...], bool] | None:
 def renamed_reference(
     spark: SparkSession, reference: Reference, name: Sequence[str]
 ) -> LogicalPlan:
-    """Return the unresolved node of a reference with another table name; its alias stays."""
+    """Return the unresolved node of a reference with another table name and the same alias."""
     node = reference.node
     leaf = node if reference.alias is None else node.child()
     if reference.changes is not None and simple_name(leaf) != "RelationChanges":
@@ -220,6 +223,8 @@ def replace_relations(
     """Replace unresolved relations of a plan and of its subqueries.
 
     Args:
+        spark: the session.
+        plan: the plan.
         relations: pairs of a node and its replacement.
     """
     return plan.transformDownWithSubqueries(scala_map(spark, relations))
@@ -231,8 +236,9 @@ def logical_plan(frame: DataFrame) -> LogicalPlan:
 
 
 def qualifier_of(frame: DataFrame) -> str | None:
-    """Return the name, without its database, of the one table or view that all columns of a
-    DataFrame belong to; None if there is no such one.
+    """Return the name of the single table or view to which all columns of a DataFrame belong.
+
+    The name is without its database. Return None if the columns belong to several or none.
     """
     names = {
         str(qualifier.last()) if (qualifier := column.qualifier()).nonEmpty() else None
@@ -242,18 +248,19 @@ def qualifier_of(frame: DataFrame) -> str | None:
 
 
 def frame_of(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
-    """Build the DataFrame of a plan; this analyses it, and runs it if it is a command."""
+    """Build the DataFrame of a plan; this analyses the plan, and runs it if it is a command."""
     return DataFrame(java_frame(spark, spark._jsparkSession, plan), spark)
 
 
 def frame_in(spark: SparkSession, frame: DataFrame) -> DataFrame:
-    """Return a DataFrame of another session of the application as one of this session."""
+    """Return a DataFrame of another session of the application as a DataFrame of this session."""
     return frame_of(spark, logical_plan(frame))
 
 
 def java_frame(spark: SparkSession, session: JavaObject, plan: LogicalPlan) -> JavaObject:
-    """Build the Java ``Dataset`` of a plan in a Java session; it is analysed, and run if it is a
-    command.
+    """Build the Java ``Dataset`` of a plan in a Java session.
+
+    This analyses the plan, and runs it if it is a command.
     """
     dataset = jvm_class(spark, f"{differences(spark).sql_package}.Dataset")
     return dataset.ofRows(session, plan)
@@ -277,15 +284,15 @@ def aliases_are_fresh(spark: SparkSession) -> bool:
 
 
 def alias_shows_hidden(spark: SparkSession) -> bool:
-    """Return whether the hidden columns of a projection can be found through an alias above it."""
+    """Return whether an alias exposes the hidden columns of the projection below it."""
     return differences(spark).alias_shows_hidden_columns
 
 
 def exposed(spark: SparkSession, table: LogicalPlan) -> LogicalPlan:
     """Return the analysed plan of ``hide_columns`` with its hidden columns in its output.
 
-    The output of the projection's child has them all; Spark 3.5 loses the tag of the projection
-    when it analyses it.
+    The output of the projection's child contains all columns. Spark 3.5 loses the projection's tag
+    during the analysis.
     """
     if simple_name(table) == "SubqueryAlias":
         return copy_node(spark, table, {"child": exposed(spark, table.child())})
@@ -293,14 +300,16 @@ def exposed(spark: SparkSession, table: LogicalPlan) -> LogicalPlan:
 
 
 def no_pushdown(spark: SparkSession, value: Column, *, nullable: bool) -> Column:
-    """Wrap a value so that Spark cannot push a condition on it into a scan; it costs nothing at run
-    time.
+    """Wrap a value so that Spark cannot push a condition on it into a scan.
 
-    Spark would push ``row.c = 5`` under a name that ORC does not know in ACID files. An empty
-    scalar subquery becomes NULL, and ORC fails on a comparison with it.
+    The wrapper costs nothing at run time. Without it, Spark would push ``row.c = 5`` with a name
+    that ORC does not know in ACID files. An empty scalar subquery becomes NULL, and ORC fails on a
+    comparison with NULL.
 
     Args:
-        nullable: whether the value may be NULL.
+        spark: the session.
+        value: the value.
+        nullable: whether the value can be NULL.
     """
     tag = "KnownNullable" if nullable else "KnownNotNull"
     tagged = jvm_class(spark, f"{CATALYST}.expressions.{tag}")(expression_of(spark, value))
@@ -313,7 +322,11 @@ def join(
     """Build the ``Join`` of two plans.
 
     Args:
+        spark: the session.
+        left: the left plan.
+        right: the right plan.
         kind: Spark's name of the join type, such as ``leftouter``.
+        condition: the join condition.
     """
     logical = f"{CATALYST}.plans.logical"
     return jvm_class(spark, f"{logical}.Join")(
@@ -328,7 +341,7 @@ def join(
 def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """Shuffle by columns into partitions of a reasonable size (the hint ``rebalance``).
 
-    PySpark 3.5's ``DataFrame.hint`` takes no columns.
+    PySpark 3.5's ``DataFrame.hint`` does not accept columns.
     """
     spark = frame.sparkSession
     has_nodes = differences(spark).has_column_nodes
@@ -338,12 +351,13 @@ def rebalance(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 
 def coalesce_tasks(frame: DataFrame, most: int) -> DataFrame:
-    """Limit the number of tasks that a DataFrame runs in.
+    """Limit the number of tasks of a DataFrame.
 
-    ``coalesce`` ends a generated program, and rows are copied between the two. It is left out where
-    the plan has no shuffle and has no more tasks than that.
+    ``coalesce`` splits the generated program, and Spark copies rows between its two parts. It is
+    omitted if the plan has no shuffle and no more tasks than the limit.
 
     Args:
+        frame: the DataFrame.
         most: largest number of tasks.
     """
     spark = frame.sparkSession
@@ -357,48 +371,53 @@ def coalesce_tasks(frame: DataFrame, most: int) -> DataFrame:
 
 
 def codegen_barrier(rows: DataFrame) -> DataFrame:
-    """Return the same rows from a plan whose generated code ends here.
+    """Return the same rows from a plan whose generated program ends here.
 
-    Spark generates one program for all steps between two shuffles. Where a filter keeps few of many
-    rows, Java would compile the steps on the few within the loop over the many. A ``coalesce`` to
-    more tasks than there are keeps the tasks and splits the program.
+    Spark generates one program for all steps between two shuffles. If a filter retains few of many
+    rows, Java would compile the steps for the few rows within the loop over all rows. A
+    ``coalesce`` to more tasks than the plan has splits the program and retains all tasks.
     """
     return rows.coalesce(_MORE_THAN_ALL)
 
 
 def input_bytes(frame: DataFrame) -> int:
-    """Return Spark's estimate of the bytes that a plan reads: the sum over the leaves of the plan
-    and of its subqueries; of relations, the sizes of all of their files.
+    """Return Spark's estimate of the bytes that a plan reads.
+
+    It is the sum over the leaves of the plan and of its subqueries. A relation counts with the
+    sizes of all its files.
     """
     plan = logical_plan(frame)
     trees = [plan, *elements(plan.subqueriesAll())]
     leaves = [leaf for tree in trees for leaf in elements(tree.collectLeaves())]
-    # Spark 4 leaves VALUES with functions of the current time unevaluated, without statistics.
+    # Spark 4 does not evaluate VALUES with functions of the current time, so it has no statistics.
     sized = [leaf for leaf in leaves if simple_name(leaf) != "ResolvedInlineTable"]
     return sum(map(_leaf_bytes, sized))
 
 
 def _leaf_bytes(leaf: LogicalPlan) -> int:
-    if simple_name(leaf) == "LogicalRelation":  # its statistics are about the columns that are used
+    if simple_name(leaf) == "LogicalRelation":  # its statistics cover only the columns in use
         return int(leaf.relation().sizeInBytes())
     return int(str(leaf.stats().sizeInBytes()))
 
 
 def is_temp_view(spark: SparkSession, parts: Sequence[str]) -> bool:
-    """Return whether a name is a temporary view, or with its database a global temporary view."""
+    """Return whether a name is a temporary view, or a global one if it includes its database."""
     return bool(session_state(spark).catalog().isTempView(scala_seq(spark, list(parts))))
 
 
 def temp_view(spark: SparkSession, parts: Sequence[str]) -> JavaObject | None:
-    """Return Spark's definition of a temporary view, which is equal as long as the view is not
-    redefined; None if there is none.
+    """Return Spark's definition of a temporary view, or None if the view does not exist.
+
+    Two results are equal if the view was not redefined in between.
 
     Args:
-        parts: its name, of a global one behind that of their database.
+        spark: the session.
+        parts: parts of the view's name. A global view's name begins with the database of global
+            views.
     """
     catalog = session_state(spark).catalog()
-    found = catalog.getRawLocalOrGlobalTempView(scala_seq(spark, list(parts)))
-    return found.get() if found.isDefined() else None
+    view = catalog.getRawLocalOrGlobalTempView(scala_seq(spark, list(parts)))
+    return view.get() if view.isDefined() else None
 
 
 def global_temp_database(spark: SparkSession) -> str:

@@ -1,4 +1,4 @@
-"""Relations over given files, read by Spark's own file formats without a listing."""
+"""Relations over given files, which Spark's file formats read without a directory listing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from acidsql.bridge.jvm_planning import jvm_planning
 from acidsql.bridge.spark_versions import differences
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
-# SQL expression for the ordinal (``ScanFile.ordinal``) of the file that a scanned row comes from.
+# SQL expression for the ordinal (``ScanFile.ordinal``) of the file that contains a scanned row.
 FILE_ORDINAL = "CAST(unix_millis(_metadata.file_modification_time) AS INT)"
 _LISTENER_MILLISECONDS = 5_000
 _NEVER_LISTED = "_acidsql_snapshot"
@@ -38,11 +38,11 @@ _CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 @dataclass(frozen=True)
 class Relation:
-    """Rows of a scan with the file index that it reads.
+    """Rows of a scan, with its file index.
 
     Attributes:
         rows: plan of the scan.
-        index: Java ``InMemoryFileIndex``; as long as a plan refers to it, that plan can run.
+        index: Java ``InMemoryFileIndex``, to which a plan refers while it can run.
     """
 
     rows: UnresolvedPlan
@@ -50,14 +50,14 @@ class Relation:
 
 
 def _root(files: Sequence[ScanFile]) -> str:
-    """Return the root path that a file index has for all of its files.
+    """Return the root path of a file index for all of its files.
 
-    It is a name that does not exist below their common directory, so that nothing can be listed
-    there. Spark takes two scans with equal root paths for the same one and runs it once, so the
-    name has a digest of paths, sizes and ordinals.
+    The path is a missing name below their common directory, so that Spark finds nothing to list.
+    Spark treats two scans with equal root paths as the same scan and runs it once. The name
+    therefore contains a digest of paths, sizes and ordinals.
     """
     ordered = sorted(files)
-    first, last = (found.path.split("/")[:-1] for found in (ordered[0], ordered[-1]))
+    first, last = (file.path.split("/")[:-1] for file in (ordered[0], ordered[-1]))
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     common = [part for part, _ in same]
     of_file_system = 3 if "" in first else 1  # "hdfs:", "" and the authority, or "file:"
@@ -76,15 +76,15 @@ def file_scan(
 ) -> Relation:
     """Build a scan of some files whose splits are balanced over the tasks.
 
-    The files are given to Spark in a file status cache, so that nothing is listed. The arguments
-    are those of ``file_relation``.
+    Spark gets the files in a file status cache, so it does not list directories. The arguments are
+    the same as for ``file_relation``.
     """
     changed: dict[str, str | None] = {}
     share = even_share(spark, [file.size for file in files])
     if share is not None:
         changed[_TASK_BYTES] = str(share)
     if str(spark.conf.get(_CASE_SENSITIVE)).lower() == "true":
-        # Writers spell the fields of structs in the files as they like: Hive in lower case.
+        # Files can have struct fields in any case: Hive writes lower case.
         changed[_CASE_SENSITIVE] = "false"
     session = cloned_session(spark, changed) if changed else None
     relation, index = file_relation(
@@ -111,10 +111,12 @@ def file_relation(
     """Build a ``HadoopFsRelation`` over some files, and return it with its file index.
 
     Args:
+        spark: the session.
+        files: the files.
         schema: columns of the files.
-        options: of the data source.
+        options: options of the data source.
         partitions: partition columns.
-        session: Java session whose settings apply to the scan, by default that of ``spark``.
+        session: Java session whose settings apply to the scan; by default the session of ``spark``.
         file_format: class of the format, relative to Spark's package of data sources.
     """
     relation = jvm_planning(spark).relation(
@@ -129,8 +131,8 @@ def file_relation(
     return relation, relation.location()
 
 
-class Watch:
-    """Queue of the file indexes that the JVM has collected, which no plan can reach any more."""
+class RelationWatch:
+    """Queue of the file indexes that the JVM has collected because no plan can reach them."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._weak = jvm_class(spark, "java.lang.ref.WeakReference")
@@ -140,24 +142,24 @@ class Watch:
         """Return a weak reference to a file index, registered with the queue."""
         return self._weak(index, self._collected)
 
-    def found_unreachable(self) -> bool:
+    def has_unreachable(self) -> bool:
         """Return whether the JVM has collected any file index since the last call."""
-        found = False
+        has_collected = False
         while self._collected.poll() is not None:
-            found = True
-        return found
+            has_collected = True
+        return has_collected
 
 
 def reachable(reference: JavaObject) -> bool:
-    """Return whether the file index of a weak reference has not been collected."""
+    """Return whether a weak reference still has its file index."""
     return reference.get() is not None
 
 
 def collect_garbage(spark: SparkSession) -> None:
-    """Ask Python and the JVM to collect unreachable objects now.
+    """Request that Python and the JVM collect unreachable objects now.
 
-    Wait first until Spark's listeners know of the queries that have ended, since the event of a
-    query's end holds its plan.
+    Wait first until Spark's listeners have handled the ends of queries, because the event of a
+    query's end refers to its plan.
     """
     gc.collect()
     _drop_dead_proxies(spark)
@@ -166,7 +168,7 @@ def collect_garbage(spark: SparkSession) -> None:
 
 
 def _wait_for_listeners(spark: SparkSession) -> None:
-    """Wait until the listeners have handled all events, for five seconds at most."""
+    """Wait at most five seconds until the listeners have handled all events."""
     try:
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_LISTENER_MILLISECONDS)
     except Py4JJavaError as error:
@@ -175,9 +177,10 @@ def _wait_for_listeners(spark: SparkSession) -> None:
 
 
 def _drop_dead_proxies(spark: SparkSession) -> None:
-    """Release the JVM's objects whose Python proxies are gone.
+    """Release the JVM objects whose Python proxies no longer exist.
 
-    py4j's worker does so once a second, which is too late for a collection that follows at once.
+    py4j's worker does so once per second, which is too late for a collection that follows
+    immediately.
     """
     pending = getattr(spark.sparkContext._gateway._gateway_client, "finalizer_deque", ())
     while pending:
@@ -185,7 +188,7 @@ def _drop_dead_proxies(spark: SparkSession) -> None:
             task = pending.pop()
         except IndexError:  # the worker was faster
             return
-        if not isinstance(task, tuple):  # the order to the worker to end
+        if not isinstance(task, tuple):  # the request that ends the worker
             pending.append(task)
             return
         client, target_id = task
@@ -193,7 +196,7 @@ def _drop_dead_proxies(spark: SparkSession) -> None:
 
 
 def plan_source_scans(spark: SparkSession) -> None:
-    """Give each query of a session scans of its own, where this Spark keeps those of a relation.
+    """Give each query of a session its own scans, if this release of Spark would reuse them.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_SPARK_VERSION.

@@ -1,6 +1,4 @@
-"""Conditions that each new row of a table must meet, and values that are computed from a row: CHECK
-constraints and generated columns.
-"""
+"""CHECK constraints, which each new row must meet, and generated columns, computed from a row."""
 
 from __future__ import annotations
 
@@ -33,20 +31,20 @@ from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError, WriteJobError
 
 GENERATED = " GENERATED ALWAYS"
-"""End of the name of the constraint that a generated column is."""
+"""Suffix of the constraint name that represents a generated column."""
 _IDENTITY = " AS IDENTITY"
 _LOGICAL = f"{CATALYST}.plans.logical"
 CHECK_CONSTRAINT_VIOLATION = "CHECK_CONSTRAINT_VIOLATION"
-# What begins the message of a violation, with which JSON follows.
+# Beginning of the message of a violation. JSON follows it.
 _MARK = f"[{CHECK_CONSTRAINT_VIOLATION}] "
 
 
 @dataclass(frozen=True, slots=True)
 class RowCondition:
-    """Condition over the columns of a table, or another expression, resolved.
+    """Resolved condition, or another expression, over the columns of a table.
 
     Attributes:
-        text: as SQL.
+        text: SQL text.
         expression: Catalyst expression.
         output: Scala ``Seq`` of the attributes of all columns.
         columns: names of the columns that the expression refers to, in the order of the table.
@@ -60,12 +58,12 @@ class RowCondition:
 
     @property
     def is_deterministic(self) -> bool:
-        """Return whether the same row always gives the same."""
+        """Return whether the result is always the same for the same row."""
         return bool(self.expression.deterministic())
 
     @property
     def has_subquery(self) -> bool:
-        """Return whether there is a subquery in the condition."""
+        """Return whether the condition contains a subquery."""
         patterns = scala_object(self.spark, f"{CATALYST}.trees.TreePattern")
         return bool(self.expression.containsPattern(patterns.PLAN_EXPRESSION()))
 
@@ -79,7 +77,7 @@ def row_condition(spark: SparkSession, schema: StructType, text: str) -> RowCond
         text: SQL of the condition.
 
     Raises:
-        ParseException: the text is no expression.
+        ParseException: the text is not an expression.
         AnalysisException: Spark cannot resolve it, or it is not BOOLEAN.
     """
     rows = _no_rows(spark, schema)
@@ -92,8 +90,8 @@ def row_value(spark: SparkSession, schema: StructType, text: str) -> RowConditio
     """Resolve an expression of any type over the columns of a table; see ``row_condition``.
 
     Raises:
-        AcidAnalysisError: INVALID_GENERATED_COLUMN, it is an aggregate, a window function or a
-            generator.
+        AcidAnalysisError: INVALID_GENERATED_COLUMN, the expression is an aggregate, a window
+            function or a generator.
     """
     rows = _no_rows(spark, schema)
     parsed = session_state(spark).sqlParser().parsePlan(f"SELECT {text} AS value FROM nothing")
@@ -140,14 +138,14 @@ def _over(rows: DataFrame, condition: RowCondition, values: Sequence[str]) -> Co
 def with_row_value(
     rows: DataFrame, value: RowCondition, values: Sequence[str], name: str, *, only_null: bool
 ) -> DataFrame:
-    """Compute the new value of a column from those of others.
+    """Compute the new value of a column from the new values of other columns.
 
     Args:
-        rows: with the new values.
+        rows: rows with the new values.
         value: the expression (``row_value``).
-        values: names of the columns of ``rows`` with the new values of the table's columns.
-        name: that among them which is computed.
-        only_null: whether it is computed only where there is none.
+        values: names of the columns of ``rows`` that contain the table's new values.
+        name: name of the column to compute, from ``values``.
+        only_null: whether to compute the value only where it is NULL.
     """
     computed = _over(rows, value, values)
     return rows.withColumn(name, F.coalesce(F.col(name), computed) if only_null else computed)
@@ -160,17 +158,17 @@ def checked_rows(
     values: Sequence[str],
     acting: str | None,
 ) -> DataFrame:
-    """Have the job that writes rows fail at the first one that a condition is false for.
+    """Make the job that writes rows fail at the first row for which a condition is false.
 
-    The check is part of the first value, which every job that writes the rows computes; NULL is
-    no violation.
+    The check is part of the first value, which every job that writes the rows computes. NULL is
+    not a violation.
 
     Args:
-        rows: with the new values.
-        conditions: by the names of their constraints.
-        names: of the table's columns.
-        values: names of the columns of ``rows`` with their new values.
-        acting: SQL of a condition on the rows to which it applies; None: on all.
+        rows: rows with the new values.
+        conditions: conditions by constraint name.
+        names: names of the table's columns.
+        values: names of the columns of ``rows`` that contain the new values, in the same order.
+        acting: SQL condition that selects the rows to check; None to check all rows.
     """
     if not conditions:
         return rows
@@ -184,7 +182,7 @@ def checked_rows(
 
 
 def _message(name: str, condition: RowCondition, placed: Mapping[str, str]) -> Column:
-    """Build the message of a violation: the mark, then the parameters of the error as JSON."""
+    """Build the message of a violation: ``_MARK``, then the parameters of the error as JSON."""
     parts = []
     for number, used in enumerate(condition.columns):
         text = F.coalesce(F.col(placed[used]).cast("string"), F.lit("null"))
@@ -198,12 +196,12 @@ def _message(name: str, condition: RowCondition, placed: Mapping[str, str]) -> C
 
 
 def identity_violation(column_name: str, definition: str, given: Column) -> Column:
-    """Have the job fail that writes a row with a value for an identity column.
+    """Make a job fail that writes a row with a given value for an identity column.
 
     Args:
         column_name: name of the column.
-        definition: what CREATE TABLE says of it.
-        given: the value.
+        definition: definition of the column in CREATE TABLE.
+        given: the given value.
     """
     parameters = F.struct(
         F.lit(f"{column_name}{_IDENTITY}").alias("constraintName"),
@@ -214,7 +212,7 @@ def identity_violation(column_name: str, definition: str, given: Column) -> Colu
 
 
 def violation_in(text: str) -> Mapping[str, str] | None:
-    """Return the parameters of the violation that a message reports; None if it reports none.
+    """Return the parameters of the violation in a message; None if it reports no violation.
 
     >>> violation_in('[USER_RAISED_EXCEPTION] [CHECK_CONSTRAINT_VIOLATION] {"values": "1"} P0001')
     {'values': '1'}
@@ -227,12 +225,11 @@ def violation_in(text: str) -> Mapping[str, str] | None:
 
 
 def check_violation(table: str, parameters: Mapping[str, str]) -> WriteJobError:
-    """Return the error for a row that violates a CHECK constraint of a table, or has a value for an
-    identity column.
+    """Build the error for a row that violates a CHECK, or a generated or identity column.
 
     Args:
-        table: its name.
-        parameters: ``constraintName``, ``expression`` and ``values``, a line for each column.
+        table: name of the table.
+        parameters: ``constraintName``, ``expression``, and ``values`` with a line per column.
     """
     if parameters["constraintName"].endswith(_IDENTITY):
         column_name = parameters["constraintName"].removesuffix(_IDENTITY)

@@ -1,4 +1,4 @@
-"""Analysis of UPDATE and DELETE: the queries of the rows that they match."""
+"""Analysis of UPDATE and DELETE, and queries for the rows that they match."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from acidsql.bridge.row_level_checks import check_set, check_where
 from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.lexer import quote
 
-# Child of a statement that is the table which it changes.
+# The child of each statement that is its target table.
 _TARGETS = {
     "DeleteFromTable": "table",
     "MergeIntoTable": "targetTable",
@@ -47,12 +47,14 @@ _SESSION_CATALOG = "spark_catalog"
 
 
 def analyze_update(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
-    """Analyse an ``UpdateTable``; it gets one assignment per column of the table, in the table's
-    order, then those of ``apart``.
+    """Analyse an ``UpdateTable``.
+
+    The result has one assignment per column of the table, in the table's order, followed by the
+    assignments of ``apart``.
 
     Raises:
         AnalysisException: Spark cannot resolve the statement.
-        AcidAnalysisError: it cannot resolve a column of SET (UNRESOLVED_ASSIGNMENT).
+        AcidAnalysisError: Spark cannot resolve a column of SET (UNRESOLVED_ASSIGNMENT).
     """
     some = jvm_class(spark, "scala.Some")
     partly = analyze_partly(spark, plan, "condition", some(never_resolved(spark)))
@@ -64,8 +66,8 @@ def analyze_update(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     kept, computed = apart(spark, assignments)
     aligned = align(spark, "alignUpdateAssignments", partly.table().output(), kept)
     changes = {"assignments": appended(spark, aligned, computed), "condition": plan.condition()}
-    # Executed without Spark's check, which would refuse rand() in values. The parts of the plan are
-    # checked when DataFrames are made of them.
+    # Analysed without Spark's check, which would reject rand() in values. Spark checks the parts of
+    # the plan later, when acidsql makes DataFrames from them.
     analyzed = session_state(spark).analyzer().execute(copy_node(spark, partly, changes))
     for condition in defined(analyzed.condition()):
         _check_where(spark, condition, plan)
@@ -85,10 +87,12 @@ def analyze_delete(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
 
 
 def _check_where(spark: SparkSession, condition: Expression, plan: LogicalPlan) -> None:
-    """Refuse a WHERE that is not resolved, or that an UPDATE or DELETE cannot have.
+    """Reject a WHERE that is unresolved or invalid in UPDATE and DELETE.
 
     Args:
-        plan: the parsed command, which errors of analysis show.
+        spark: the session.
+        condition: the condition.
+        plan: the parsed command, which analysis errors show.
     """
     if not condition.resolved():
         analyze(spark, plan)  # raises the error that names what it cannot resolve
@@ -98,11 +102,12 @@ def _check_where(spark: SparkSession, condition: Expression, plan: LogicalPlan) 
 def required_rows_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan | None:
     """Build the query for the rows that an UPDATE, DELETE or MERGE matches.
 
-    What the optimiser leaves of it shows which rows of the tables are required. None if subqueries
-    in SET may require more.
+    The optimised query shows which rows of the tables are required. Return None if subqueries in
+    SET may require more rows.
 
     Args:
-        plan: of the statement, analysed.
+        spark: the session.
+        plan: analysed plan of the statement.
     """
     kind = simple_name(plan)
     if kind == "MergeIntoTable":
@@ -116,20 +121,20 @@ def required_rows_query(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan |
 
 
 def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]) -> DataFrame:
-    """Build the query for the rows that an ``UpdateTable`` matches, with a new value of each
-    column.
+    """Build the query for the rows that an ``UpdateTable`` matches, with all new values.
 
     Args:
-        plan: as ``analyze_update`` returns it.
-        names: of the new values, by the names of all columns in their order.
+        spark: the session.
+        plan: result of ``analyze_update``.
+        names: name of each new value, by column name, for all columns in order.
     """
     rows = _filtered(spark, exposed(spark, plan.table()), plan.condition())
     assignments = plan.assignments()
     columns = list(names)
-    found = json.loads(jvm_planning(spark).assigned(assignments).text())
-    changed = [(columns[i], assignments.apply(i)) for i in found if i < len(columns)]
+    positions = json.loads(jvm_planning(spark).assigned(assignments).text())
+    changed = [(columns[i], assignments.apply(i)) for i in positions if i < len(columns)]
     others = [assignments.apply(i) for i in range(len(columns), assignments.size())]
-    # Columns that keep their values are selected by one text, which takes a single py4j call.
+    # One text selects all columns that keep their values, which takes a single py4j call.
     assigned = dict(changed)
     kept = [f"{quote(c)} AS {quote(name)}" for c, name in names.items() if c not in assigned]
     values = [alias(spark, a.value(), names[column_name]) for column_name, a in changed]
@@ -141,16 +146,17 @@ def update_rows(spark: SparkSession, plan: LogicalPlan, names: Mapping[str, str]
 
 
 def updated_columns(spark: SparkSession, plan: LogicalPlan) -> frozenset[int]:
-    """Return the positions of the columns that an analysed ``UpdateTable`` assigns to."""
+    """Return the positions of the columns that an analysed ``UpdateTable`` changes."""
     return assigned_columns(spark, plan.assignments())
 
 
 def assigned_columns(spark: SparkSession, assignments: JavaObject | None) -> frozenset[int]:
-    """Return the positions of the assignments that are to something else than the column itself.
+    """Return the positions of the assignments that do not assign a column to itself.
 
     Args:
-        assignments: Scala ``Seq`` with one per column of the table, then others; None: there are
-            none.
+        spark: the session.
+        assignments: Scala ``Seq`` of one assignment per column of the table, followed by other
+            assignments; or None.
     """
     if assignments is None:
         return frozenset()
@@ -161,7 +167,8 @@ def delete_rows(spark: SparkSession, plan: LogicalPlan) -> DataFrame:
     """Build the query for the rows that a ``DeleteFromTable`` matches.
 
     Args:
-        plan: as ``analyze_delete`` returns it.
+        spark: the session.
+        plan: result of ``analyze_delete``.
     """
     table = exposed(spark, plan.table())
     return frame_of(spark, _with_condition(spark, table, plan.condition()))
@@ -179,9 +186,10 @@ def _with_condition(spark: SparkSession, table: LogicalPlan, condition: Expressi
 
 
 def qualify_target(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
-    """Name the table that an UPDATE, DELETE or MERGE after WITH changes with its database.
+    """Qualify the target of an UPDATE, DELETE or MERGE after WITH by its database.
 
-    ``CTESubstitution`` would take a common table expression of the same name for the table.
+    Otherwise ``CTESubstitution`` would replace the target by a common table expression of the same
+    name.
     """
     if simple_name(plan) != "UnresolvedWith":
         return plan
@@ -193,8 +201,8 @@ def qualify_target(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
     leaf = target.collectLeaves().head()
     if simple_name(leaf) != "UnresolvedRelation" or leaf.multipartIdentifier().size() != 1:
         return plan
-    (own,) = elements(leaf.multipartIdentifier())
-    name = [_SESSION_CATALOG, spark.catalog.currentDatabase(), str(own)]
+    (table,) = elements(leaf.multipartIdentifier())
+    name = [_SESSION_CATALOG, spark.catalog.currentDatabase(), str(table)]
     named = copy_node(spark, leaf, {"multipartIdentifier": scala_seq(spark, name)})
     changed = copy_node(spark, statement, {side: replace_relations(spark, target, [(leaf, named)])})
     return copy_node(spark, plan, {"child": changed})

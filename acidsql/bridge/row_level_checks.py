@@ -1,9 +1,10 @@
-"""Refusal of expressions that cannot stand in UPDATE, DELETE and MERGE, under Spark's conditions.
+"""Rejection of invalid expressions in UPDATE, DELETE and MERGE, under Spark's error conditions.
 
-Spark refuses them too, but only after its rules have made another plan of the statement. Its
-condition therefore depends on the table's implementation, and its message shows that plan's
-columns. The conditions here are those of Spark 4.3 over a table whose rows have ids
-(``SupportsDelta``). MERGE has one condition where Spark's depends on the other clauses.
+Spark rejects these expressions only after its rules have rewritten the statement's plan. Its error
+condition therefore depends on the table's implementation, and its message shows columns of the
+rewritten plan. The conditions here are those of Spark 4.3 for a table whose rows have ids
+(``SupportsDelta``). For MERGE, Spark's condition also depends on the other clauses. Here it is
+always the same.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.errors import AcidAnalysisError
 
-# Spark's mark of expressions that contain one of a kind.
+# Spark's tree pattern that marks expressions which contain a node of each kind.
 _PATTERNS = {"WindowExpression": "WINDOW_EXPRESSION", "AggregateExpression": "AGGREGATE_EXPRESSION"}
-# Their children are what they take from the row outside. Spark has checks of its own for these.
+# Their children are references to the outer row, which Spark checks itself.
 _SUBQUERIES = ("Exists", "ListQuery", "ScalarSubquery")
 
 
 def check_where(spark: SparkSession, condition: Expression) -> None:
-    """Refuse a WHERE of UPDATE or DELETE that is of several rows, or not deterministic.
+    """Reject a WHERE of UPDATE or DELETE that uses several rows or is nondeterministic.
 
     Args:
-        condition: resolved.
+        spark: the session.
+        condition: the resolved condition.
 
     Raises:
         AcidAnalysisError: WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE, INVALID_WHERE_CONDITION,
@@ -64,12 +66,13 @@ def check_where(spark: SparkSession, condition: Expression) -> None:
 
 
 def check_merge_condition(spark: SparkSession, place: str, condition: Expression) -> None:
-    """Refuse a condition that Spark refuses in MERGE.
+    """Reject a condition that Spark rejects in MERGE.
 
     Args:
-        place: ``SEARCH`` for ON, else the action of the WHEN clause: ``UPDATE``, ``DELETE`` or
+        spark: the session.
+        place: ``SEARCH`` for ON, or the action of the WHEN clause: ``UPDATE``, ``DELETE`` or
             ``INSERT``.
-        condition: resolved.
+        condition: the resolved condition.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_MERGE_CONDITION, UNSUPPORTED_EXPR_FOR_OPERATOR.
@@ -102,10 +105,11 @@ def check_merge_condition(spark: SparkSession, place: str, condition: Expression
 
 
 def check_set(spark: SparkSession, values: Sequence[Expression]) -> None:
-    """Refuse values of UPDATE that are of several rows.
+    """Reject values of UPDATE that depend on several rows.
 
     Args:
-        values: resolved.
+        spark: the session.
+        values: the resolved values.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_EXPR_FOR_OPERATOR, MISSING_GROUP_BY.
@@ -124,45 +128,48 @@ def check_set(spark: SparkSession, values: Sequence[Expression]) -> None:
 
 
 def check_merge_values(spark: SparkSession, values: Sequence[Expression]) -> None:
-    """Refuse values of MERGE that are of several rows: those of SET and of VALUES.
+    """Reject values in SET or VALUES of MERGE that depend on several rows.
 
     Args:
-        values: resolved.
+        spark: the session.
+        values: the resolved values.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_EXPR_FOR_OPERATOR.
     """
     for value in values:
         for kind in _PATTERNS:
-            found = _first(spark, value, kind)
-            if found is not None:
-                raise _of_several_rows("MergeIntoTable", "SET or VALUES of MERGE", found)
+            function = _first(spark, value, kind)
+            if function is not None:
+                raise _of_several_rows("MergeIntoTable", "SET or VALUES of MERGE", function)
 
 
-def _of_several_rows(operator: str, place: str, found: Expression) -> AcidAnalysisError:
-    what = "aggregate" if simple_name(found) == "AggregateExpression" else "window"
+def _of_several_rows(operator: str, place: str, function: Expression) -> AcidAnalysisError:
+    what = "aggregate" if simple_name(function) == "AggregateExpression" else "window"
     return AcidAnalysisError(
         "UNSUPPORTED_EXPR_FOR_OPERATOR",
-        f"{place} has the {what} function {found.sql()}, whose value is of several rows: compute "
-        "it in a scalar subquery, or join a query that has it",
-        {"operator": operator, "invalidExprSqls": _quoted(found)},
+        f"{place} has the {what} function {function.sql()}, whose value is of several rows: "
+        "compute it in a scalar subquery, or join a query that has it",
+        {"operator": operator, "invalidExprSqls": _quoted(function)},
     )
 
 
 def _quoted(expression: Expression) -> str:
-    """Return the SQL text of an expression as Spark's parameters of messages have it."""
+    """Return the SQL text of an expression in the format of Spark's message parameters."""
     return f'"{expression.sql()}"'
 
 
 def _first(
     spark: SparkSession, expression: Expression, kind: str, *, outside: str = ""
 ) -> Expression | None:
-    """Return the first expression of a kind in another, but none of its subqueries.
+    """Return the first expression of a kind in an expression, outside its subqueries.
 
     Args:
+        spark: the session.
+        expression: the expression to search.
         kind: simple name of the class.
-        outside: a kind whose function is not looked at, but the arguments of that are: an aggregate
-            over a window is not one over a group.
+        outside: simple name of a class whose function is skipped, while the function's arguments
+            are searched. An aggregate over a window, for example, does not need GROUP BY.
     """
     pattern = getattr(scala_object(spark, f"{CATALYST}.trees.TreePattern"), _PATTERNS[kind])()
     return _search(expression, kind, pattern, outside)
@@ -180,5 +187,5 @@ def _search(
     if name == outside:
         function, *others = children
         children = [*elements(function.children()), *others]
-    found = (_search(child, kind, pattern, outside) for child in children)
-    return next((f for f in found if f is not None), None)
+    matches = (_search(child, kind, pattern, outside) for child in children)
+    return next((match for match in matches if match is not None), None)

@@ -1,4 +1,4 @@
-"""Numbers of rows that are computed once and held, so that a number belongs to one row."""
+"""Row numbers for rows that Spark computes once and holds, so that each number is unique."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from acidsql.bridge.jobs import job_errors
 from acidsql.bridge.jvm import simple_name
 from acidsql.bridge.plans import frame_of
 
-# Number of a row within its partition, in ``monotonically_increasing_id``.
+# Mask for the number of a row within its partition, in ``monotonically_increasing_id``.
 _IN_PARTITION = (1 << 33) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class HeldRows:
-    """Rows that were computed, and are not computed again.
+    """Rows that Spark computed once and does not compute again.
 
     Attributes:
-        frame: the rows: a ``LocalRelation``, or what executors hold in memory and on their disks.
-        is_local: whether it is the former.
+        frame: the rows: a ``LocalRelation``, or data that executors hold in memory and on disk.
+        is_local: whether the frame is a ``LocalRelation``.
     """
 
     frame: DataFrame
     is_local: bool
 
     def release(self) -> None:
-        """Let executors forget the rows."""
+        """Release the rows that executors hold."""
         if not self.is_local:
             self.frame._jdf.queryExecution().analyzed().rdd().unpersist(False)
 
 
 def held_rows(frame: DataFrame) -> HeldRows:
-    """Compute rows once; values of ``VALUES`` are on the driver, and take no job.
+    """Compute rows once. The rows of ``VALUES`` are on the driver and take no job.
 
     Raises:
         WriteJobError: a job failed.
@@ -49,30 +49,30 @@ def held_rows(frame: DataFrame) -> HeldRows:
 
 
 def row_counts(rows: HeldRows, acting: str | None) -> Mapping[int, int]:
-    """Count rows by partition; partitions without rows are left out.
+    """Count rows by partition; partitions without rows are omitted.
 
     Args:
-        rows: held.
-        acting: SQL of a condition on the rows that count; None: all do.
+        rows: the rows.
+        acting: SQL condition that selects the rows to count; None to count all rows.
     """
     with job_errors():
         counted = rows.frame if acting is None else rows.frame.where(acting)
         if rows.is_local:
             return {0: counted.count()}
-        found = counted.groupBy(F.spark_partition_id()).count().collect()
-    return {int(partition): int(count) for partition, count in found}
+        counts = counted.groupBy(F.spark_partition_id()).count().collect()
+    return {int(partition): int(count) for partition, count in counts}
 
 
 def numbered_rows(
     rows: HeldRows, counts: Mapping[int, int], name: str, acting: str | None
 ) -> DataFrame:
-    """Add a column with the numbers 0, 1, 2 and so on of the rows that count, NULL in others.
+    """Add a column that numbers the selected rows from 0; it is NULL in the other rows.
 
     Args:
-        rows: held.
+        rows: the rows.
         counts: result of ``row_counts``.
-        name: of the column.
-        acting: as ``row_counts`` has it.
+        name: name of the column.
+        acting: condition that was passed to ``row_counts``.
     """
     if acting is None:
         return _numbered(rows, rows.frame, counts, name)
@@ -82,13 +82,13 @@ def numbered_rows(
 
 
 def _numbered(rows: HeldRows, frame: DataFrame, counts: Mapping[int, int], name: str) -> DataFrame:
-    """Add the numbers of all rows of a frame: the rows in earlier partitions, and those before it
-    in its own.
+    """Add row numbers to all rows of a frame.
 
-    Filters and projections leave a row in the partition that holds it. A row that was not counted
-    fails, since its number may be another row's.
+    The number of a row is the number of rows in earlier partitions and before it in its partition.
+    Filters and projections leave a row in its partition. A row that was not counted raises an
+    error, because another row may have its number.
     """
-    # A column of its own: an expression with a state that is named twice may be advanced twice.
+    # This is a separate column, because Spark may advance a stateful expression that occurs twice.
     frame = frame.withColumn(name, F.monotonically_increasing_id())
     within = F.col(name)
     if rows.is_local:

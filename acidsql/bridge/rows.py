@@ -1,4 +1,4 @@
-"""Rows on the driver: fetched by Spark, and written by its ORC writer without a job."""
+"""Rows that Spark fetches to the driver, and limits for their size."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
 _MAX_RESULT_SIZE = "spark.driver.maxResultSize"
 _MANY_COLUMNS = 200
-# Spark compares sizes of files with its broadcast threshold; rows take about this much more.
+# Spark compares file sizes with its broadcast threshold. Rows in memory are larger by this factor.
 _SHRINK = 4
 
 
 def has_join(frame: DataFrame) -> bool:
-    """Return whether a plan has a join or a subquery, so that running it twice may be expensive."""
+    """Return whether a plan has a join or a subquery, which can be expensive to run twice."""
     patterns = scala_object(frame.sparkSession, f"{CATALYST}.trees.TreePattern")
     plan = logical_plan(frame)
     return bool(
@@ -43,22 +43,22 @@ def has_join(frame: DataFrame) -> bool:
 
 
 def largest_number_of_rows(frame: DataFrame) -> int | None:
-    """Return a number of rows that a plan cannot exceed, if Spark knows one without running it."""
+    """Return an upper bound of a plan's rows, if Spark knows one without running the plan."""
     known = logical_plan(frame).maxRows()
     return int(known.get()) if known.isDefined() else None
 
 
 def limit_per_task(frame: DataFrame, rows: int, columns: int) -> DataFrame:
-    """Limit a DataFrame to its first rows, with all tasks started at once; each stops after as many
-    rows.
+    """Limit a DataFrame to its first rows; all tasks start together and each applies the limit.
 
     Spark's own limit tries one task first. Below a union, it counts rows in a variable whose name
     has a serial number, so no other statement can reuse the compiled program.
 
-    What Spark knows of values by its constraints, it knows of each pair of columns of a projection;
-    of many columns that takes longer than it may save.
+    Spark derives constraints for pairs of columns of a projection. With many columns, this takes
+    longer than the constraints can save, so they are switched off.
 
     Args:
+        frame: the DataFrame.
         rows: largest number of rows.
         columns: number of columns of the table that the rows belong to.
     """
@@ -75,14 +75,15 @@ def limit_per_task(frame: DataFrame, rows: int, columns: int) -> DataFrame:
 
 
 def rows_per_task(frame: DataFrame, read: int, size: int) -> int:
-    """Return how many rows each task may send to the driver, if all tasks send as many.
+    """Return how many rows each task can send to the driver if all tasks send the same number.
 
-    It is a power of two, so that most statements have the same generated program, or 0. Spark ends
-    a job whose results are larger than ``spark.driver.maxResultSize``.
+    The number is 0 or a power of two, so that most statements have the same generated program.
+    Spark cancels a job whose results are larger than ``spark.driver.maxResultSize``.
 
     Args:
-        read: bytes that the plan reads.
-        size: of a row, in bytes.
+        frame: the DataFrame.
+        read: number of bytes that the plan reads.
+        size: size of a row in bytes.
     """
     spark = frame.sparkSession
     settings = session_state(spark).conf()
@@ -95,18 +96,17 @@ def rows_per_task(frame: DataFrame, read: int, size: int) -> int:
 
 @cached_per_session(16)
 def _result_bytes(spark: SparkSession) -> int:
-    """Return the limit in bytes of the rows that one job brings to the driver."""
+    """Return the limit in bytes for the rows that one job sends to the driver."""
     configured = spark.sparkContext._jsc.sc().conf().getSizeAsBytes(_MAX_RESULT_SIZE, "1g")
     most = limits().result_bytes
     return min(most, int(configured) // 2 or most)
 
 
 def local_rows(frame: DataFrame) -> list[JavaObject] | None:
-    """Run a DataFrame and return its rows as Catalyst's ``UnsafeRow`` objects, mutable and not
-    shared.
+    """Run a DataFrame and return its rows as mutable, unshared ``UnsafeRow`` objects.
 
     Returns:
-        None if they are larger than ``spark.driver.maxResultSize``.
+        None if the rows are larger than ``spark.driver.maxResultSize``.
     """
     try:
         return list(frame._jdf.queryExecution().executedPlan().executeCollect())
@@ -117,17 +117,18 @@ def local_rows(frame: DataFrame) -> list[JavaObject] | None:
 
 
 def text_of(row: JavaObject, column: int) -> str:
-    """Return a STRING of a row, which is not NULL."""
+    """Return the value of a STRING column that is not NULL."""
     return str(row.getUTF8String(column))
 
 
 def has_local_rows(frame: DataFrame, most: int) -> bool:
-    """Return whether Spark's optimizer makes a plan a ``LocalRelation``, as it does of VALUES.
+    """Return whether Spark's optimizer turns a plan, for example VALUES, into a ``LocalRelation``.
 
     Args:
-        most: rows; False for a plan of more.
+        frame: the DataFrame.
+        most: largest number of rows. The result is False for a larger plan.
     """
-    with job_errors():  # the values are computed
+    with job_errors():  # the optimizer computes the values
         plan = frame._jdf.queryExecution().optimizedPlan()
     return simple_name(plan) == "LocalRelation" and int(plan.data().size()) <= most
 
@@ -145,10 +146,10 @@ def collect_to_driver(frame: DataFrame) -> DataFrame:
 
 
 def replace_by_collected(frame: DataFrame, held: DataFrame) -> DataFrame:
-    """Return the rows that ``collect_to_driver`` made, under the attributes of another DataFrame.
+    """Return the result of ``collect_to_driver`` under the attributes of another DataFrame.
 
     Args:
-        frame: has the same columns.
+        frame: the other DataFrame, with the same columns.
         held: result of ``collect_to_driver``.
     """
     return _local(frame, logical_plan(held).data())
@@ -164,11 +165,13 @@ def _local(frame: DataFrame, data: JavaObject) -> DataFrame:
 def fits_in_driver(frame: DataFrame, most_read: int) -> bool:
     """Return whether the driver can hold the rows of a DataFrame.
 
-    It can if Spark's estimate of their size is below the broadcast threshold. If it is above, the
-    rows are counted.
+    It can if Spark's estimate of their size is at most the broadcast threshold. For a larger
+    estimate, Spark counts the rows.
 
     Args:
-        most_read: bytes; rows of a plan that reads more are not counted, and do not fit.
+        frame: the DataFrame.
+        most_read: number of bytes. If the plan reads more, Spark does not count the rows, and the
+            result is False.
 
     Raises:
         WriteJobError: the counting job failed.

@@ -1,7 +1,7 @@
-"""Requests that S3A's file system does not make by itself: a file of a part of another one and more
-bytes, and uploads that were never ended.
+"""Requests to S3 that S3A's file system does not offer.
 
-They go through the file system's own client, with its credentials, encryption and retries.
+They create a file from part of another file and more bytes, and find unfinished uploads. They use
+the file system's client, with its credentials, encryption and retries.
 """
 
 from __future__ import annotations
@@ -19,28 +19,29 @@ from acidsql.bridge.jvm import JavaObject, jvm_class, simple_name
 
 _STREAM = "fs.s3a.input.stream.type"
 _MIB = 1024 * 1024
-# S3's rules: all parts of an upload but the last have 5 MiB to 5 GiB.
+# S3's rule: all parts of an upload except the last have 5 MiB to 5 GiB.
 LEAST_PART = 5 * _MIB
 _COPIED_PART = 512 * _MIB
-# With a key of the customer's, or encrypted by the client, bytes must pass through the client.
+# With customer-provided keys or client-side encryption, the bytes must pass through the client.
 _NOT_COPIED = ("SSE_C", "CSE_KMS", "CSE_CUSTOM")
 
 
 class Upload(NamedTuple):
-    """Multipart upload that was begun and not ended: the path of the file, and its id."""
+    """Unfinished multipart upload: the path of its file, and the id of the upload."""
 
     path: str
     upload_id: str
 
 
 def read_anew(spark: SparkSession, conf: JavaObject) -> None:
-    """Have S3A read each file as it is now, in this session and its tasks.
+    """Make S3A read the current version of each file, in this session and its tasks.
 
-    From Hadoop 3.5 on its default stream keeps sizes and contents of files by their paths, in each
-    JVM: of a table that was dropped and made again it would read the old one.
+    From Hadoop 3.5 on, S3A's default stream caches sizes and contents of files by path in each JVM.
+    For a table that was dropped and created again, it would read the old files.
 
     Args:
-        conf: Hadoop's configuration, with which file systems are made.
+        spark: the session.
+        conf: Hadoop configuration of the file systems.
     """
     if conf.get(_STREAM) in (None, "default", "analytics"):
         for settings in (spark.conf, conf):
@@ -48,7 +49,7 @@ def read_anew(spark: SparkSession, conf: JavaObject) -> None:
 
 
 def can_copy_parts(filesystem: JavaObject) -> bool:
-    """Return whether a file system is S3A with a client that copies parts of objects."""
+    """Return whether a file system is S3A with a client that can copy parts of objects."""
     if simple_name(filesystem) != "S3AFileSystem":
         return False
     if s3_uploads.has_version_2(filesystem):
@@ -80,14 +81,15 @@ def copy_with_rest(
     rest: bytes,
     target: JavaObject,
 ) -> None:
-    """Write an object of the beginning of another one, which S3 copies, and more bytes.
+    """Write an object from the beginning of another object, which S3 copies, and more bytes.
 
     Args:
-        filesystem: S3A, for which ``can_copy_parts`` is true.
+        spark: the session.
+        filesystem: S3A file system for which ``can_copy_parts`` is true.
         source: path of the other object, in the same bucket.
-        length: number of bytes of it, at least ``LEAST_PART``.
+        length: number of bytes to copy, at least ``LEAST_PART``.
         rest: the bytes that follow.
-        target: path of the new object; one that exists is replaced.
+        target: path of the new object, which replaces an existing object.
     """
     upload = s3_uploads.begin(spark, filesystem, _key(target))
     try:
@@ -108,14 +110,12 @@ def _key(path: JavaObject) -> str:
 
 @os_errors
 def uploads_below(filesystem: JavaObject, directory: JavaObject) -> Sequence[Upload]:
-    """Return the uploads to a directory of S3A that were begun and not ended; of another file
-    system there are none.
-    """
+    """Return the unfinished uploads to a directory of S3A; other file systems have none."""
     if simple_name(filesystem) != "S3AFileSystem":
         return ()
     above = str(directory.toString()).removesuffix(str(directory.toUri().getPath()))
-    found = filesystem.listMultipartUploads(f"{_key(directory)}/")
-    return [Upload(f"{above}/{key}", upload_id) for key, upload_id in map(_key_and_id, found)]
+    uploads = filesystem.listMultipartUploads(f"{_key(directory)}/")
+    return [Upload(f"{above}/{key}", upload_id) for key, upload_id in map(_key_and_id, uploads)]
 
 
 def _key_and_id(upload: JavaObject) -> tuple[str, str]:
@@ -127,12 +127,12 @@ def _key_and_id(upload: JavaObject) -> tuple[str, str]:
 
 @os_errors
 def abort_upload(filesystem: JavaObject, path: JavaObject, upload_id: str) -> None:
-    """Abort an upload, and have S3 forget its parts."""
+    """Abort an upload, so that S3 removes its parts."""
     s3_uploads.abort(filesystem, _key(path), upload_id)
 
 
 def can_delete_many(filesystem: JavaObject) -> bool:
-    """Return whether a file system is S3A that deletes many files by one request."""
+    """Return whether a file system is S3A and can delete many files with one request."""
     if simple_name(filesystem) != "S3AFileSystem":
         return False
     try:
@@ -144,18 +144,18 @@ def can_delete_many(filesystem: JavaObject) -> bool:
 
 @os_errors
 def delete_many(spark: SparkSession, filesystem: JavaObject, files: Sequence[str]) -> None:
-    """Delete files of S3A; those that do not exist are no error.
+    """Delete files of S3A; missing files are ignored.
 
     Raises:
-        OSError: some could not be deleted.
+        OSError: a file could not be deleted.
     """
     paths = jvm_class(spark, "org.apache.hadoop.fs.Path")
     deletion = filesystem.createBulkDelete(paths(f"{filesystem.getUri().toString()}/"))
     try:
-        at_once = int(deletion.pageSize())
-        for first in range(0, len(files), at_once):
+        page_size = int(deletion.pageSize())
+        for first in range(0, len(files), page_size):
             page = jvm_class(spark, "java.util.ArrayList")()
-            for file in files[first : first + at_once]:
+            for file in files[first : first + page_size]:
                 page.add(paths(file))
             failed = deletion.bulkDelete(page)
             if failed:

@@ -1,7 +1,8 @@
-"""Multipart uploads that take their parts from another object, through S3A's own client.
+"""Multipart uploads that copy parts of another object, through S3A's own client.
 
-Hadoop 3.4 and later have version 2 of Amazon's client, earlier releases have version 1. Both give
-it out, the older ones as a client "for testing". Their other ways copy only whole objects.
+Hadoop 3.4 and later use version 2 of Amazon's client, and earlier releases use version 1. Both
+give access to it, earlier releases by a method "for testing". Their other methods copy only whole
+objects.
 """
 
 from __future__ import annotations
@@ -21,25 +22,26 @@ _WHY = "acidsql writes a file's tail"
 
 
 class Multipart(Protocol):
-    """Upload that was begun. Parts are numbered from 1 on."""
+    """Upload in progress. Part numbers begin at 1."""
 
     def copy(self, source: str, number: int, first: int, last: int) -> None:
-        """Make a part of bytes of another object of the bucket.
+        """Add a part that S3 copies from another object of the bucket.
 
         Args:
             source: key of the other object.
-            first: number of the first byte.
-            last: number of the last byte.
+            number: number of the part.
+            first: position of the first byte.
+            last: position of the last byte.
         """
 
     def send(self, number: int, content: bytes) -> None:
-        """Make a part of bytes, at least one."""
+        """Add a part with this content, at least one byte."""
 
     def complete(self) -> None:
-        """Make the object of the parts, in the order of their making."""
+        """Make the object from its parts, in the order of their addition."""
 
     def abort(self) -> None:
-        """Have S3 forget the parts."""
+        """Abort the upload, so that S3 removes its parts."""
 
 
 def begin(spark: SparkSession, filesystem: JavaObject, key: str) -> Multipart:
@@ -49,7 +51,7 @@ def begin(spark: SparkSession, filesystem: JavaObject, key: str) -> Multipart:
 
 
 def has_version_2(filesystem: JavaObject) -> bool:
-    """Return whether S3A has version 2 of Amazon's client."""
+    """Return whether S3A uses version 2 of Amazon's client."""
     try:
         filesystem.getS3AInternals()
     except Py4JError:  # before Hadoop 3.4
@@ -58,7 +60,7 @@ def has_version_2(filesystem: JavaObject) -> bool:
 
 
 def gives_version_1(filesystem: JavaObject) -> bool:
-    """Return whether S3A gives out version 1 of Amazon's client and makes requests for it."""
+    """Return whether S3A gives access to version 1 of Amazon's client and builds its requests."""
     try:
         filesystem.getAmazonS3ClientForTesting(_WHY)
         filesystem.getRequestFactory()
@@ -68,7 +70,7 @@ def gives_version_1(filesystem: JavaObject) -> bool:
 
 
 def abort(filesystem: JavaObject, key: str, upload_id: str) -> None:
-    """Abort an upload of any process."""
+    """Abort an upload, which any process can have begun."""
     factory = filesystem.getRequestFactory()
     if has_version_2(filesystem):
         client = filesystem.getS3AInternals().getAmazonS3Client(_WHY)
@@ -82,12 +84,12 @@ def abort(filesystem: JavaObject, key: str, upload_id: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Begun:
-    """Names that all requests of an upload have in common.
+    """Parameters that all requests of an upload have in common.
 
     Attributes:
-        client: of Amazon.
-        factory: of S3A, whose requests have its encryption and its ACL.
-        tags: Java's list of the parts that were made.
+        client: Amazon's client.
+        factory: S3A's factory of requests, which adds its encryption and ACL.
+        tags: Java list of the tags of all parts.
     """
 
     spark: SparkSession
@@ -99,7 +101,7 @@ class _Begun:
     tags: JavaObject
 
     def abort(self) -> None:
-        """Have S3 forget the parts."""
+        """Abort the upload, so that S3 removes its parts."""
         abort(self.filesystem, self.key, self.upload_id)
 
 
@@ -128,7 +130,7 @@ class Multipart2(_Begun):
         )
 
     def copy(self, source: str, number: int, first: int, last: int) -> None:
-        """Make a part of bytes of another object of the bucket."""
+        """Add a part that S3 copies from another object of the bucket."""
         bucket = str(self.filesystem.getBucket())
         request = jvm_class(self.spark, f"{_MODEL_2}.UploadPartCopyRequest").builder()
         request = request.sourceBucket(bucket).sourceKey(source)
@@ -140,7 +142,7 @@ class Multipart2(_Begun):
         self._add(number, str(copied.copyPartResult().eTag()))
 
     def send(self, number: int, content: bytes) -> None:
-        """Make a part of bytes."""
+        """Add a part with this content."""
         request = self.factory.newUploadPartRequestBuilder(
             self.key, self.upload_id, number, True, len(content)
         )
@@ -153,7 +155,7 @@ class Multipart2(_Begun):
         self.tags.add(part.partNumber(number).eTag(tag).build())
 
     def complete(self) -> None:
-        """Make the object of the parts."""
+        """Make the object from its parts."""
         request = self.factory.newCompleteMultipartUploadRequestBuilder(
             self.key, self.upload_id, self.tags, self.options
         )
@@ -189,7 +191,7 @@ class Multipart1(_Begun):
         )
 
     def copy(self, source: str, number: int, first: int, last: int) -> None:
-        """Make a part of bytes of another object of the bucket."""
+        """Add a part that S3 copies from another object of the bucket."""
         bucket = str(self.filesystem.getBucket())
         request = jvm_class(self.spark, f"{_MODEL_1}.CopyPartRequest")()
         request.setSourceBucketName(bucket)
@@ -203,7 +205,7 @@ class Multipart1(_Begun):
         self.tags.add(self.client.copyPart(request).getPartETag())
 
     def send(self, number: int, content: bytes) -> None:
-        """Make a part of bytes."""
+        """Add a part with this content."""
         streams = jvm_class(self.spark, "java.io.ByteArrayInputStream")
         request = self.factory.newUploadPartRequest(
             self.key, self.upload_id, number, len(content), streams(bytearray(content)), None, 0
@@ -211,7 +213,7 @@ class Multipart1(_Begun):
         self.tags.add(self.client.uploadPart(request).getPartETag())
 
     def complete(self) -> None:
-        """Make the object of the parts."""
+        """Make the object from its parts."""
         request = self.factory.newCompleteMultipartUploadRequest(
             self.key, self.upload_id, self.tags
         )

@@ -1,4 +1,4 @@
-"""Differences between the releases of Spark, and the releases that were tried."""
+"""Differences between Spark releases, and the releases on which acidsql is tested."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from pyspark.sql import SparkSession
 from acidsql.errors import AcidAnalysisError
 from acidsql.once import once
 
-# Releases on which all tests have passed; others of the same minor version count as tried.
+# Releases on which all tests have passed. Other releases of these minor versions count as tried.
 TRIED = ("3.5.9", "4.0.5", "4.1.4", "4.3.0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Differences:
-    """Internals that some releases of Spark have and others do not.
+    """Spark internals that differ between releases.
 
     Attributes:
         sql_package: package of ``Dataset`` and ``SparkSession``.
-        has_column_nodes: columns are ``ColumnNode``s, which become expressions when they are used;
-            each use of an alias makes a new attribute. Else they are expressions.
-        has_named_fields: case classes provide the names of their fields (Scala 2.13).
-        has_table_constraints: CREATE TABLE has constraints.
-        has_several_pruning_keys: a pruning subquery has several keys.
-        has_streaming_local_relations: ``LocalRelation`` has a fourth field, the stream it is of.
-        has_scalar_functions_in_invokes: ``StaticInvoke`` has a last field, a scalar function.
-        has_to_arrow: ``DataFrame.toArrow`` exists.
-        keeps_char_of_omitted_columns: an INSERT has NULL of the declared CHAR type for an omitted
-            column, for which Spark has no encoder.
-        has_three_orc_filter_arguments: ``OrcFilters.createFilter`` has a third argument.
-        has_zone_of_time_travel: the moment of TIMESTAMP AS OF is computed with the time zone of a
-            session, else with its settings.
-        alias_shows_hidden_columns: hidden columns of a projection are found through an alias.
-        has_streaming_packages: classes of streaming sinks are in a package of their own.
-        keeps_source_scans: a relation of a data source in Python keeps what its first query has
-            planned.
+        has_column_nodes: whether columns are ``ColumnNode``s, which become expressions when they
+            are used. Each use of an alias then makes a new attribute. In other releases, columns
+            are expressions.
+        has_named_fields: whether case classes provide the names of their fields (Scala 2.13).
+        has_table_constraints: whether CREATE TABLE can have constraints.
+        has_several_pruning_keys: whether a pruning subquery has several keys.
+        has_streaming_local_relations: whether ``LocalRelation`` has a fourth field, its stream.
+        has_scalar_functions_in_invokes: whether the last field of ``StaticInvoke`` is a scalar
+            function.
+        has_to_arrow: whether ``DataFrame.toArrow`` exists.
+        keeps_char_of_omitted_columns: whether an INSERT gives an omitted CHAR column a NULL of the
+            declared type, for which Spark has no encoder.
+        has_three_orc_filter_arguments: whether ``OrcFilters.createFilter`` has a third argument.
+        has_zone_of_time_travel: whether Spark computes the time of TIMESTAMP AS OF with the
+            session's time zone. Other releases use the session's settings.
+        alias_shows_hidden_columns: whether an alias exposes the hidden columns of a projection.
+        has_streaming_packages: whether the classes of streaming sinks have a separate package.
+        keeps_source_scans: whether a relation of a Python data source retains the scan that its
+            first query planned.
     """
 
     sql_package: str
@@ -84,12 +86,12 @@ def differences_of(version: str) -> Differences:
 
 
 def minor_version(version: str) -> tuple[int, ...]:
-    """Return the major and minor number of a release."""
+    """Return the major and minor version number of a release."""
     return tuple(int(part) for part in version.split(".")[:2])
 
 
 def warn_if_untried(version: str) -> None:
-    """Warn if acidsql was not tried on a release of Spark (``UserWarning``)."""
+    """Issue a ``UserWarning`` if acidsql was not tried on a release of Spark."""
     if minor_version(version) not in map(minor_version, TRIED):
         warnings.warn(
             f"acidsql was not tried on Spark {version}, but on {', '.join(TRIED)}: try your "
@@ -100,9 +102,7 @@ def warn_if_untried(version: str) -> None:
 
 
 def missing_internal(version: str, name: str) -> AcidAnalysisError:
-    """Build the error for a class or field that a release of Spark lacks
-    (UNSUPPORTED_SPARK_VERSION).
-    """
+    """Build UNSUPPORTED_SPARK_VERSION for a class or field that a Spark release lacks."""
     return AcidAnalysisError(
         "UNSUPPORTED_SPARK_VERSION",
         f"Spark {version} has no {name}, which acidsql needs: use a release that it was tried on "

@@ -1,4 +1,4 @@
-"""SQL text parsed by Spark's parser, and SQL text made of types, columns and values."""
+"""Functions that parse SQL text with Spark's parser, or write types, columns and values as SQL."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from acidsql.syntax.values import literal, unsupported_value
 
 
 def substitute_variables(spark: SparkSession, text: str) -> str:
-    """Replace ``${…}`` in a text from the configuration, as Spark does before it parses."""
+    """Replace ``${…}`` in a text by configuration values, as Spark does before it parses."""
     return str(
         jvm_class(spark, "org.apache.spark.sql.internal.VariableSubstitution")().substitute(text)
     )
@@ -55,7 +55,8 @@ def parse(spark: SparkSession, text: str) -> LogicalPlan:
     """Parse a statement and return its unresolved plan.
 
     Raises:
-        AcidAnalysisError: FAILED_TO_PARSE_TOO_COMPLEX, it is nested too deeply for Spark's parser.
+        AcidAnalysisError: FAILED_TO_PARSE_TOO_COMPLEX, the statement is nested too deeply for
+            Spark's parser.
         ParseException: the text is not a statement.
     """
     try:
@@ -70,11 +71,12 @@ def parse(spark: SparkSession, text: str) -> LogicalPlan:
 
 
 def sort_order(spark: SparkSession, text: str) -> list[Column]:
-    """Parse what follows ORDER BY, and return its columns, each with its direction.
+    """Parse the list after ORDER BY, and return its columns, each with its direction.
 
     Raises:
-        AcidAnalysisError: FAILED_TO_PARSE_TOO_COMPLEX; INVALID_SORT_ORDER, something else follows.
-        ParseException: the text is no list of expressions.
+        AcidAnalysisError: FAILED_TO_PARSE_TOO_COMPLEX; INVALID_SORT_ORDER, the text continues after
+            the list.
+        ParseException: the text is not a list of expressions.
     """
     plan = parse(spark, f"SELECT * FROM rows SORT BY {text}")
     if simple_name(plan) != "Sort":
@@ -91,9 +93,9 @@ def parse_name(spark: SparkSession, text: str) -> tuple[str, ...]:
 
 @cached_per_session(1024)
 def parse_type(spark: SparkSession, text: str) -> DataType:
-    """Parse the SQL text of a type; char and varchar keep their lengths.
+    """Parse the SQL text of a type; char and varchar retain their lengths.
 
-    TIMESTAMP is the one of an instant, whatever ``spark.sql.timestampType`` is.
+    TIMESTAMP is always the type of an instant, regardless of ``spark.sql.timestampType``.
     """
     words = (INSTANT if word == TIMESTAMP else word for word in timestamps_in(text))
     parsed = session_state(spark).sqlParser().parseDataType(with_timestamps(text, words))
@@ -108,7 +110,7 @@ def parse_type(spark: SparkSession, text: str) -> DataType:
 
 
 def parse_stored_type(spark: SparkSession, text: str) -> DataType:
-    """Parse the SQL text of a type as ``parse_type`` does; TIMESTAMP_LTZ is an ``InstantType``."""
+    """Parse a type like ``parse_type``; TIMESTAMP_LTZ becomes an ``InstantType``."""
     parsed = parse_type(spark, text)
     words = timestamps_in(text)
     if INSTANT not in words:
@@ -117,7 +119,7 @@ def parse_stored_type(spark: SparkSession, text: str) -> DataType:
 
 
 def type_sql(spark: SparkSession, data_type: DataType) -> str:
-    """Return the SQL text of a type; an ``InstantType`` is TIMESTAMP_LTZ."""
+    """Return the SQL text of a type; an ``InstantType`` becomes TIMESTAMP_LTZ."""
     text = _type_sql(spark, data_type.json())
     instants = instants_in(data_type)
     if not any(instants):
@@ -132,11 +134,17 @@ def _type_sql(spark: SparkSession, json_text: str) -> str:
 
 
 def _parse_part(spark: SparkSession, before: str, text: str, after: str) -> LogicalPlan:
-    """Parse a part of a statement with what makes a statement of it; errors quote only the part.
+    """Parse a part of a statement within a complete statement; errors quote only the part.
+
+    Args:
+        spark: the session.
+        before: text before the part.
+        text: text of the part.
+        after: text after the part.
 
     Raises:
         AcidParseError: the part is malformed.
-        AcidAnalysisError: UNSUPPORTED_DATATYPE, it names a type that Spark does not have.
+        AcidAnalysisError: UNSUPPORTED_DATATYPE, the part names a type that Spark does not have.
     """
     try:
         return parse(spark, before + text + after)
@@ -145,11 +153,11 @@ def _parse_part(spark: SparkSession, before: str, text: str, after: str) -> Logi
         if condition not in ("PARSE_SYNTAX_ERROR", "UNSUPPORTED_DATATYPE"):
             raise
         sentence, _, _ = str(error).strip().partition("\n")
-        found = _PLACE.search(sentence)
+        place = _PLACE.search(sentence)
         position = 0
-        if found is not None:
+        if place is not None:
             lines = (before + text).splitlines(keepends=True)
-            line, column_number = int(found["line"]), int(found["column"])
+            line, column_number = int(place["line"]), int(place["column"])
             position = sum(map(len, lines[: line - 1])) + column_number - len(before)
         position = min(max(position, 0), len(text))
         message = _PLACE.sub("", _SQLSTATE.sub("", sentence.partition("] ")[2] or sentence))
@@ -165,26 +173,27 @@ _SQLSTATE = re.compile(r"\.? SQLSTATE: \w+")
 
 
 def transforms(spark: SparkSession, text: str) -> tuple[str, ...]:
-    """Return the transforms of columns in the parentheses of PARTITIONED BY, such as ``days(ts)``;
-    none if it has only columns.
+    """Return the transforms in the parentheses of PARTITIONED BY, such as ``days(ts)``.
+
+    Plain columns are omitted.
     """
     try:
         plan = parse(spark, f"CREATE TABLE t (c INT) USING orc PARTITIONED BY ({text})")
     except ParseException:
         return ()
-    found = elements(plan.partitioning())
-    return tuple(str(one.toString()) for one in found if str(one.name()) != "identity")
+    partitioning = elements(plan.partitioning())
+    return tuple(str(each.toString()) for each in partitioning if str(each.name()) != "identity")
 
 
 def parse_columns(spark: SparkSession, text: str) -> StructType:
     """Parse the column definitions between the parentheses of a CREATE TABLE.
 
-    Defaults are in the metadata of the fields.
+    The metadata of the fields contains their defaults.
 
     Raises:
-        AcidAnalysisError: a constraint other than NOT NULL, or with words that no
-            other reads (UNSUPPORTED_FEATURE.TABLE_CONSTRAINT).
-        AcidParseError: the text is no list of columns.
+        AcidAnalysisError: the text has a constraint other than NOT NULL, which acidsql's parser of
+            constraints did not accept (UNSUPPORTED_FEATURE.TABLE_CONSTRAINT).
+        AcidParseError: the text is not a list of columns.
     """
     text = _with_short_names(text)
     plan = _parse_part(spark, "CREATE TABLE t (", text, ") USING orc")
@@ -207,10 +216,10 @@ def parse_columns(spark: SparkSession, text: str) -> StructType:
 def _with_given_instants(
     text: str, schema: StructType, parse_again: Callable[[str], StructType]
 ) -> StructType:
-    """Return the columns of a text with ``InstantType`` where it has TIMESTAMP_LTZ.
+    """Return the columns of a text, with ``InstantType`` for each TIMESTAMP_LTZ.
 
-    Spark's parser makes one type of it and of TIMESTAMP. So the text is parsed a second time, with
-    TIMESTAMP_NTZ in the place of the word.
+    Spark's parser returns the same type for TIMESTAMP_LTZ and TIMESTAMP. The text is therefore
+    parsed again, with TIMESTAMP_NTZ in place of TIMESTAMP_LTZ.
     """
     other = replaced_words(text, _INSTANT_WORD, "TIMESTAMP_NTZ")
     if other == text:
@@ -220,8 +229,9 @@ def _with_given_instants(
 
 
 def _with_short_names(text: str) -> str:
-    """Return columns with TIMESTAMP_LTZ for TIMESTAMP WITH LOCAL TIME ZONE, which older releases of
-    Spark do not parse; what follows keeps its place.
+    """Replace TIMESTAMP WITH LOCAL TIME ZONE by TIMESTAMP_LTZ.
+
+    Older releases of Spark do not parse the long name. The text after it keeps its position.
     """
     return replaced_words(text, _LONG_INSTANT, "TIMESTAMP_LTZ")
 
@@ -235,7 +245,7 @@ class NewField:
     """New field of a struct.
 
     Attributes:
-        path: names of the column and of what is within it, up to the struct; ``element``, ``key``
+        path: names of the column and of the nested fields, down to the struct; ``element``, ``key``
             and ``value`` are the parts of arrays and maps.
         field: the field.
     """
@@ -253,11 +263,11 @@ class NewColumns:
 
 
 def parse_new_columns(spark: SparkSession, text: str) -> NewColumns:
-    """Parse the column definitions of an ALTER TABLE … ADD COLUMNS, as ``parse_columns`` does.
+    """Parse the column definitions of an ALTER TABLE … ADD COLUMNS like ``parse_columns``.
 
     Raises:
         AcidAnalysisError: a column has a position (UNSUPPORTED_FEATURE.COLUMN_POSITION), or a field
-            NOT NULL or a DEFAULT (UNSUPPORTED_FEATURE.NESTED_COLUMN).
+            has NOT NULL or a DEFAULT (UNSUPPORTED_FEATURE.NESTED_COLUMN).
     """
     text = _with_short_names(text)
     plan = _parse_part(spark, "ALTER TABLE t ADD COLUMNS (", text, ")")
@@ -294,7 +304,7 @@ def parse_new_columns(spark: SparkSession, text: str) -> NewColumns:
 
 
 def _field_of(added: JavaObject) -> StructField:
-    """Return the field of a definition among which is one of a field of a struct."""
+    """Return the field of a definition from a list that also adds a field of a struct."""
     name = str(added.colName())
     if not added.nullable() or added.default().isDefined():
         raise AcidAnalysisError(
@@ -319,7 +329,7 @@ def _has_constraints(spark: SparkSession, table_spec: JavaObject) -> bool:
 
 
 def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:
-    """Parse a list of column names; return None if it has anything else."""
+    """Parse a list of column names; return None if the text contains anything else."""
     try:
         return tuple(name for name, _ in parse_view_columns(spark, text))
     except ParseException:
@@ -330,7 +340,7 @@ def parse_view_columns(spark: SparkSession, text: str) -> tuple[tuple[str, str |
     """Parse the columns of a view; return the name of each, and its comment or None.
 
     Raises:
-        ParseException: it has anything else.
+        ParseException: the text contains anything else.
     """
     plan = parse(spark, f"CREATE TEMPORARY VIEW v ({text}) AS SELECT 1")
     columns = [(c._1(), c._2()) for c in elements(plan.userSpecifiedColumns())]
@@ -341,14 +351,14 @@ def literal_sql(spark: SparkSession, value: object) -> str:
     """Return the SQL text of a Python value as a literal of Spark's type for it.
 
     Raises:
-        AcidAnalysisError: those of ``values.literal``; a column has no text
+        AcidAnalysisError: the errors of ``values.literal``; a column cannot be written as text
             (UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT).
     """
     return literal(value, partial(_other_literal, spark))
 
 
 def _other_literal(spark: SparkSession, value: object) -> str:
-    """Write a Column, or a value that this release of Spark may have a literal for."""
+    """Write a Column, or a value for which this release of Spark may have a literal."""
     if isinstance(value, Column):
         return f"({column_sql(spark, value)})"
     try:
@@ -361,7 +371,7 @@ def column_sql(spark: SparkSession, value: Column) -> str:
     """Return the SQL text of a column.
 
     Raises:
-        AcidAnalysisError: it has a Python or lambda function
+        AcidAnalysisError: the column contains a Python or lambda function
             (UNSUPPORTED_FEATURE.COLUMN_WITHOUT_TEXT).
     """
     expression = expression_of(spark, value)
@@ -379,30 +389,30 @@ def column_sql(spark: SparkSession, value: Column) -> str:
     return verbatim(str(expression.sql()).replace(_NO_FRAME, ""))
 
 
-# Spark's text of the frame of a window that has none, which its parser does not read.
+# Spark's text for the frame of a window without a frame, which its parser rejects.
 _NO_FRAME = "unspecifiedframe$()"
-# What PySpark and py4j raise of an object that the JVM has none for.
+# Exceptions of PySpark and py4j for an object that has no counterpart in the JVM.
 _NO_LITERAL = (AttributeError, Py4JError, PySparkException, TypeError, ValueError)
 _STRING = re.compile(r"'((?:[^'\\]|\\.)*)'|`(?:[^`]|``)*`", re.DOTALL)
 
 
 def verbatim(text: str) -> str:
-    """Rewrite the strings of an SQL text of Spark's so that each means the same under all settings.
+    """Rewrite the strings in SQL text of Spark so that their values do not depend on settings.
 
-    Spark writes them with backslash escapes; ``string_value`` has another way.
+    Spark writes strings with backslash escapes. ``string_value`` avoids them.
     """
     return _STRING.sub(_plain_string, text)
 
 
-def _plain_string(found: re.Match[str]) -> str:
-    content = found[1]
+def _plain_string(quoted: re.Match[str]) -> str:
+    content = quoted[1]
     if content is None:  # a quoted name
-        return found[0]
+        return quoted[0]
     return string_value(re.sub(r"\\(.)", r"\1", content, flags=re.DOTALL))
 
 
 def select(frame: DataFrame, *expressions: str) -> DataFrame:
-    """Project a DataFrame to SQL expressions, by two calls into the JVM however many there are."""
+    """Project a DataFrame to any number of SQL expressions, with two calls into the JVM."""
     spark = frame.sparkSession
     return DataFrame(frame._jdf.selectExpr(java_strings(spark, expressions)), spark)
 
@@ -417,7 +427,7 @@ def check_expression(spark: SparkSession, text: str) -> None:
     """Parse a text as one expression.
 
     Raises:
-        ParseException: it is not one.
+        ParseException: the text is not an expression.
     """
     session_state(spark).sqlParser().parseExpression(text)
 
@@ -429,10 +439,11 @@ def alias_of(frame: DataFrame) -> str | None:
 
 
 def explain(spark: SparkSession, plan: LogicalPlan, mode: str) -> str:
-    """Return the text of EXPLAIN for a plan; nothing is run, even if it is a command.
+    """Return the text of EXPLAIN for a plan, without running it, even if it is a command.
 
     Args:
-        plan: analysed or not.
+        spark: the session.
+        plan: the plan, analysed or not.
         mode: ``simple``, ``extended``, ``codegen``, ``cost`` or ``formatted``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Settings of Spark for one statement."""
+"""Spark settings that apply to one statement, and redaction by a setting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from acidsql.bridge.jvm import JavaObject, jvm_class, scala_object, session_state
 
-# The first is a setting of the session, and falls back to the other, one of the application.
+# The first setting is per session. It falls back to the second, which is per application.
 _SETTINGS = ("spark.sql.redaction.string.regex", "spark.redaction.string.regex")
 # Utils.REDACTION_REPLACEMENT_TEXT
 REDACTED = "*********(redacted)"
@@ -19,11 +19,11 @@ _SQL_CONF = "org.apache.spark.sql.internal.SQLConf"
 
 @contextmanager
 def statement_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Have Spark parse and analyse by other settings in the block, only in this thread.
+    """Change the settings by which Spark parses and analyses in the block, only in this thread.
 
-    Expressions keep what they were made by, so that a DataFrame that was analysed in the block
-    means the same when it runs later. This is how Spark treats the text of a view, by the settings
-    that it was created under.
+    Expressions keep the settings under which they were made. A DataFrame that was analysed in the
+    block thus has the same meaning when it runs later. Spark treats the text of a view in the same
+    way, with the settings under which the view was created.
     """
     if not settings:
         yield
@@ -44,7 +44,7 @@ def statement_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iter
 
 
 def _thread_settings(spark: SparkSession) -> JavaObject:
-    """Return what Spark's ``withExistingConf`` sets, which only takes a Scala function."""
+    """Return the thread-local that Spark's ``withExistingConf`` sets for a Scala function."""
     gateway = spark.sparkContext._gateway
     owner = scala_object(spark, _SQL_CONF)
     no_types = gateway.new_array(jvm_class(spark, "java.lang.Class"), 0)
@@ -55,13 +55,13 @@ def _thread_settings(spark: SparkSession) -> JavaObject:
 
 
 def redacted(spark: SparkSession, text: str) -> str:
-    """Replace what matches ``spark.sql.redaction.string.regex`` in a text, as Spark's
-    ``redact`` does.
+    """Redact the matches of ``spark.sql.redaction.string.regex`` in a text.
 
-    The expression is one of Java's, which Spark has compiled when it was set.
+    Spark's ``redact`` does the same. The setting is a Java regular expression, which Spark compiled
+    when it was set.
     """
-    found = (spark.conf.get(key, None) for key in _SETTINGS)
-    pattern = next(filter(None, found), None)
+    patterns = (spark.conf.get(key, None) for key in _SETTINGS)
+    pattern = next(filter(None, patterns), None)
     if not pattern:
         return text
     matcher = jvm_class(spark, "java.util.regex.Pattern").compile(pattern).matcher(text)

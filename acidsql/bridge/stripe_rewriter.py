@@ -1,8 +1,8 @@
 """Rewriting of ORC stripes by ORC's own reader and writer, in column batches.
 
-Spark's writer is given rows and takes them apart value by value, which is most of the cost of
-writing. Here a value is decoded into a vector and encoded from it. Nothing is cast: the new file
-has the types of the old one, and no calendar or time zone is applied to dates and local times.
+Spark's writer takes rows and splits them value by value, which is most of the cost of writing.
+Here, values are decoded into a vector and encoded from it, without casts. The new file has the
+types of the old file, and no calendar or time zone is applied to dates and local times.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from acidsql.errors import AcidSqlError, FormatError, WriteJobError
 from acidsql.limits import limits
 
 _ORC = "org.apache.orc"
-# How much smaller encoded values are assumed to be.
+# Assumed ratio of decoded to encoded bytes.
 _SHRINK = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripeRows:
-    """Rows of consecutive stripes of an ORC file, without some of them.
+    """Rows of consecutive stripes of an ORC file, except the omitted rows.
 
     Attributes:
         path: qualified Hadoop path (Java object).
         start: offset of the first stripe, in bytes.
-        length: of all stripes, in bytes.
+        length: length of all stripes, in bytes.
         rows: number of rows in the stripes.
         left_out: positions of the rows to omit, from 0, ascending.
     """
@@ -54,12 +54,13 @@ def rewrite_stripes(
     target: JavaObject,
     settings: Mapping[str, str],
 ) -> None:
-    """Write the rows of stripes with the same columns, one after the other, into a new file.
+    """Write the rows of stripes with the same columns, in order, into a new file.
 
     Args:
-        stripes: at least one.
+        spark: the session.
+        stripes: the rows, at least one element.
         target: qualified Hadoop path of the file, which must not exist.
-        settings: of ORC's reader and writer.
+        settings: settings of ORC's reader and writer.
 
     Raises:
         WriteJobError: a stripe cannot be read, or the file cannot be written (WRITE_JOB_FAILED).
@@ -72,7 +73,7 @@ def rewrite_stripes(
     writer = None
     try:
         for some in stripes:
-            # Local times are held as those of UTC, which has no daylight-saving gaps.
+            # Local times are read and written as UTC, which has no daylight-saving gaps.
             known = files.readerOptions(conf).useUTCTimestamp(True)
             with (
                 _failures(f"rows of {some.path.toString()} could not be rewritten"),
@@ -90,9 +91,7 @@ def rewrite_stripes(
 
 @contextmanager
 def _failures(what: str) -> Iterator[None]:
-    """Raise Java exceptions of the block, also those that PySpark translates, as
-    ``WriteJobError``.
-    """
+    """Raise Java exceptions, including those that PySpark translates, as ``WriteJobError``."""
     try:
         yield
     except Py4JJavaError as error:
@@ -135,7 +134,7 @@ def _copy(spark: SparkSession, reader: JavaObject, stripes: StripeRows, writer: 
 
 
 def _kept(left_out: Sequence[int], first: int, number: int) -> Sequence[int]:
-    """Return the offsets in a batch of the rows that are not left out.
+    """Return the offsets of the rows in a batch that are not omitted.
 
     Args:
         left_out: positions of omitted rows, ascending.

@@ -1,4 +1,4 @@
-"""Subqueries in expressions, and those of Spark's dynamic partition pruning."""
+"""Subqueries in expressions and in the filters of Spark's dynamic partition pruning."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Subquery:
     """Subquery in an expression.
 
     Attributes:
-        node: its expression.
-        scalar: plan of the query if it is scalar and uncorrelated, else None.
+        node: expression of the subquery, for example a ``ScalarSubquery``.
+        scalar: plan of the query if it is scalar and uncorrelated, otherwise None.
     """
 
     node: Expression
@@ -39,9 +39,9 @@ class DynamicPruning:
     """Subquery that Spark's dynamic partition pruning has added to a filter.
 
     Attributes:
-        value: expression over the filtered relation that is looked for.
+        value: expression over the filtered relation, which must match a key.
         plan: plan of the query.
-        key: expression over the query's attributes that gives the values.
+        key: expression over the query's attributes that returns the keys.
     """
 
     value: Expression
@@ -50,7 +50,7 @@ class DynamicPruning:
 
 
 def subqueries_in(spark: SparkSession, expression: Expression) -> list[Subquery]:
-    """Return the innermost expressions with a plan, of an expression that has some."""
+    """Return the innermost subqueries of an expression that contains at least one."""
     pattern = scala_object(spark, f"{CATALYST}.trees.TreePattern").PLAN_EXPRESSION()
     return [_subquery(node) for node in _innermost(expression, pattern)]
 
@@ -62,11 +62,11 @@ def _subquery(node: Expression) -> Subquery:
 
 def _innermost(expression: Expression, pattern: JavaObject) -> list[Expression]:
     inner = [c for c in elements(expression.children()) if c.containsPattern(pattern)]
-    return [found for c in inner for found in _innermost(c, pattern)] if inner else [expression]
+    return [node for c in inner for node in _innermost(c, pattern)] if inner else [expression]
 
 
 def dynamic_pruning(spark: SparkSession, condition: Expression) -> DynamicPruning:
-    """Return the dynamic pruning that a ``DynamicPruningSubquery`` is."""
+    """Read Spark's ``DynamicPruningSubquery``."""
     keys = condition.buildKeys()
     if differences(spark).has_several_pruning_keys:
         key = keys.apply(condition.broadcastKeyIndices().head())
@@ -81,7 +81,9 @@ def without_conditions(
     """Replace conditions of a plan and of its subqueries by TRUE.
 
     Args:
-        conditions: any number; equal ones may be among them.
+        spark: the session.
+        plan: the plan.
+        conditions: the conditions, which can contain duplicates.
     """
     always = jvm_class(spark, f"{CATALYST}.expressions.Literal").TrueLiteral()
     distinct: list[Expression] = []

@@ -26,12 +26,12 @@ WithCurrent = Callable[[LogicalPlan], LogicalPlan]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timestamp:
-    """Moment of an argument: microseconds since 1970 in UTC."""
+    """Timestamp argument: microseconds since 1970 in UTC."""
 
     microseconds: int
 
 
-# Value of an argument: of other types Python's.
+# Value of an argument; other types have Python's values.
 Argument = int | str | bool | None | Timestamp | object
 
 
@@ -40,8 +40,8 @@ class ChangesCall:
     """Arguments of a call of ``table_changes``, after the name of the table.
 
     Attributes:
-        positional: without names, in their order.
-        named: by name, in lower case.
+        positional: values of the arguments without names, in order.
+        named: values of the other arguments, by name in lower case.
     """
 
     positional: tuple[Argument, ...]
@@ -53,11 +53,11 @@ class ChangesClause:
     """Clause CHANGES of Spark 4.3.
 
     Attributes:
-        first: a version as Spark has it, or a time.
-        last: the same, None without an end.
-        includes_first: whether the changes of ``first`` are wanted.
-        includes_last: whether those of ``last`` are.
-        net: whether net changes are wanted.
+        first: first version, as Spark's text, or start time; None if the range is unbounded.
+        last: last version or end time; None if the range has no end.
+        includes_first: whether the range includes the changes of ``first``.
+        includes_last: whether the range includes the changes of ``last``.
+        net: whether the clause requests net changes.
     """
 
     first: str | Timestamp | None
@@ -73,16 +73,16 @@ def changes_of(
     with_current: WithCurrent,
     is_version: Callable[[str], bool],
 ) -> ChangesCall | ChangesClause:
-    """Return what the node of a reference to changes says (``Reference.changes``).
+    """Read the arguments of a reference to changes (``Reference.changes``).
 
     Args:
         spark: the session.
-        node: the node.
+        node: the node of the reference.
         with_current: puts the current time of a statement into an analysed plan.
-        is_version: returns whether a text names a version; other texts are times.
+        is_version: returns whether a text names a version. Other texts are times.
 
     Raises:
-        AnalysisException: an argument has no value, or is no timestamp where one is needed.
+        AnalysisException: an argument cannot be evaluated, or must be a timestamp and is not.
     """
     if simple_name(node) == "RelationChanges":
         return _clause(node)
@@ -106,10 +106,10 @@ def _value(spark: SparkSession, expression: Expression, with_current: WithCurren
     (column,) = elements(one_row.projectList())
     value = copy_node(spark, column, {"child": expression})
     plan = copy_node(spark, one_row, {"projectList": scala_seq(spark, [value])})
-    found = frame_of(spark, with_current(analyze(spark, plan))).collect()[0][0]
-    if isinstance(found, datetime | date):
+    argument = frame_of(spark, with_current(analyze(spark, plan))).collect()[0][0]
+    if isinstance(argument, datetime | date):
         return Timestamp(microseconds=timestamp_of(spark, expression, with_current))
-    return found
+    return argument
 
 
 def _clause(node: LogicalPlan) -> ChangesClause:

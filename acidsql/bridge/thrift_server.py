@@ -1,4 +1,4 @@
-"""Spark's Thrift server, whose clients' statements a function in Python runs."""
+"""Spark's Thrift server, with a Python function that runs the clients' statements."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SOURCE = "ThriftServer.java"
 _OPERATION = "org.apache.spark.sql.hive.thriftserver.SparkGetTablesOperation"
 _SINGLE_SESSION = "spark.sql.hive.thriftServer.singleSession"
 _AUTHENTICATION = "hive.server2.authentication."
-# Stands in the source for the class of sessions that the server's classes take.
+# Placeholder in the Java source for the session class that the server's classes take.
 _SESSION = "thriftserver.Session"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThriftServer:
-    """Thrift server that listens.
+    """Running Thrift server.
 
     Attributes:
-        port: on which it listens.
-        stop: ends it and the sessions of its clients.
+        port: port on which the server listens.
+        stop: ends the server and the sessions of its clients.
     """
 
     port: int
@@ -36,16 +36,16 @@ class ThriftServer:
 
 
 def start_thrift_server(spark: SparkSession, settings: Mapping[str, str], ask: Ask) -> ThriftServer:
-    """Start Spark's Thrift server, whose clients have new sessions beside ``spark``.
+    """Start Spark's Thrift server, which gives each client a new session of this application.
 
     Args:
         spark: the session.
-        settings: of Hive (``hive.server2.…``), which win over the session's own.
-        ask: answers what the server asks, in the thread of the JVM that waits for it.
+        settings: Hive settings (``hive.server2.…``), which override the session's settings.
+        ask: answers the server's requests, in the JVM thread that waits for the answer.
 
     Raises:
-        AcidAnalysisError: THRIFT_SERVER_MISSING, Spark was built without it;
-            THRIFT_SERVER_NOT_STARTED, as when the port is in use.
+        AcidAnalysisError: THRIFT_SERVER_MISSING, Spark was built without the server;
+            THRIFT_SERVER_NOT_STARTED, for example because the port is in use.
     """
     if spark.conf.get(_SINGLE_SESSION, "false") == "true":
         raise AcidAnalysisError(
@@ -55,15 +55,15 @@ def start_thrift_server(spark: SparkSession, settings: Mapping[str, str], ask: A
     names = {_SESSION: _session_class(spark)}
     check_threads(spark, "THRIFT_SERVER_NOT_STARTED")
     classes = ServerClasses(spark, _SOURCE, names, ask, lambda _: "StatementError")
-    own = spark._jsparkSession
-    configuration = own.sessionState().newHadoopConf()
+    java_session = spark._jsparkSession
+    configuration = java_session.sessionState().newHadoopConf()
     for key, value in settings.items():
         configuration.set(key, value)
         if key.startswith(_AUTHENTICATION):
-            # Hive's classes that ask LDAP or PAM take their settings from here, or from a file.
+            # Hive's classes for LDAP and PAM take their settings from here or from a file.
             jvm_class(spark, "java.lang.System").setProperty(key, value)
-    server = classes.new("ThriftServer", classes.requested, own.sparkContext())
-    own.extensions().injectParser(server.parsers())
+    server = classes.new("ThriftServer", classes.requested, java_session.sparkContext())
+    java_session.extensions().injectParser(server.parsers())
     try:
         server.start(_as_server_takes_it(spark), configuration)
     except Py4JJavaError as error:
@@ -76,19 +76,19 @@ def start_thrift_server(spark: SparkSession, settings: Mapping[str, str], ask: A
 
 
 def _session_class(spark: SparkSession) -> str:
-    """Return the class of sessions that the server's classes take."""
+    """Return the name of the session class that the server's classes take."""
     try:
-        found = loaded(spark, _OPERATION)
+        operation = loaded(spark, _OPERATION)
     except Py4JJavaError as error:
         raise AcidAnalysisError(
             "THRIFT_SERVER_MISSING",
             "this Spark was built without its Thrift server: use PySpark of the package index, or "
             "a build with -Phive-thriftserver",
         ) from error
-    return str(found.getConstructors()[0].getParameterTypes()[0].getName())
+    return str(operation.getConstructors()[0].getParameterTypes()[0].getName())
 
 
 def _as_server_takes_it(spark: SparkSession) -> JavaObject:
-    """Return the Java session, or its ``SQLContext`` before Spark 4."""
+    """Return the Java session, or before Spark 4 its ``SQLContext``."""
     session = spark._jsparkSession
     return session.sqlContext() if _session_class(spark).endswith(".SQLContext") else session

@@ -1,4 +1,4 @@
-"""Evaluation of TIMESTAMP AS OF by Spark's own rules."""
+"""Evaluation of TIMESTAMP AS OF by Spark's rules."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def timestamp_of(
 
     Args:
         spark: the session.
-        expression: not analysed.
+        expression: the unresolved expression.
         with_current: puts the current time of a statement into an analysed plan.
 
     Returns:
         Microseconds since 1970 in UTC.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, it has a subquery.
-        AnalysisException: it is no timestamp (INVALID_TIME_TRAVEL_TIMESTAMP_EXPR), or names columns
-            or functions that do not exist.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.TIME_TRAVEL, the expression has a subquery.
+        AnalysisException: the expression is not a timestamp
+            (INVALID_TIME_TRAVEL_TIMESTAMP_EXPR), or names a column or function that does not exist.
     """
     subqueries = scala_object(spark, f"{CATALYST}.expressions.SubqueryExpression")
     if subqueries.hasSubquery(expression):
@@ -60,19 +60,19 @@ def timestamp_of(
     if differences(spark).has_zone_of_time_travel:
         zone = zone.sessionLocalTimeZone()
     specification = scala_object(spark, f"{CATALYST}.analysis.TimeTravelSpec")
-    found = specification.create(some, scala_object(spark, "scala.None"), zone)
-    return int(found.get().timestamp())
+    time_travel = specification.create(some, scala_object(spark, "scala.None"), zone)
+    return int(time_travel.get().timestamp())
 
 
 def timestamp_of_text(spark: SparkSession, text: str) -> int:
     """Evaluate a SQL expression as ``timestamp_of`` does.
 
     Raises:
-        ParseException: the text is no expression.
+        ParseException: the text is not an expression.
     """
     return timestamp_of(spark, session_state(spark).sqlParser().parseExpression(text))
 
 
 def expression_text(expression: Expression) -> str:
-    """Return a text of an expression, equal for equal ones."""
+    """Return a text of an expression; equal expressions have equal texts."""
     return str(expression.toString())

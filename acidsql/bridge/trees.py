@@ -1,4 +1,4 @@
-"""Accessors of Catalyst's trees: what planning reads from plans and expressions."""
+"""Functions that planning uses to read and change Catalyst's plans and expressions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from acidsql.bridge.plans import frame_of
 
 Node = TypeVar("Node", LogicalPlan, Expression)
 
-# Where Spark keeps the declared type of a CHAR or VARCHAR column.
+# Metadata key under which Spark stores the declared type of a CHAR or VARCHAR column.
 _CHAR_VARCHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 
 
@@ -34,7 +34,7 @@ def operands(expression: Expression) -> tuple[Expression, Expression]:
 
 
 def is_deterministic(node: Node) -> bool:
-    """Return whether Spark takes a plan or an expression to be deterministic."""
+    """Return whether Spark considers a plan or an expression deterministic."""
     return bool(node.deterministic())
 
 
@@ -44,22 +44,22 @@ def attributes_of(plan: LogicalPlan) -> list[Expression]:
 
 
 def output_of(plan: LogicalPlan) -> JavaObject:
-    """Return the attributes of a plan's rows as a Scala ``Seq``, as ``rebound`` takes them."""
+    """Return the attributes of a plan's rows as a Scala ``Seq``, for ``rebound``."""
     return plan.output()
 
 
 def data_type_of(expression: Expression) -> str:
-    """Return the type of an expression as SQL."""
+    """Return the SQL text of an expression's type."""
     return str(expression.dataType().sql())
 
 
 def refers_to_columns(node: Node) -> bool:
-    """Return whether a plan's own expressions, or an expression, refer to any attribute."""
+    """Return whether an expression, or the top node of a plan, refers to any attribute."""
     return not node.references().isEmpty()
 
 
 def refers_only_to(expression: Expression, plan: LogicalPlan) -> bool:
-    """Return whether all attributes in an expression are those of a plan."""
+    """Return whether a plan has all attributes of an expression."""
     return bool(expression.references().subsetOf(plan.outputSet()))
 
 
@@ -70,7 +70,7 @@ def has_char_columns(expression: Expression) -> bool:
 
 
 def parse_expression(spark: SparkSession, text: str) -> Expression:
-    """Parse an expression of SQL; it is not resolved."""
+    """Parse a SQL expression, without resolving it."""
     return session_state(spark).sqlParser().parseExpression(text)
 
 
@@ -80,7 +80,9 @@ def substitute(
     """Replace nodes of a tree.
 
     Args:
-        pairs: of a node and its replacement.
+        spark: the session.
+        tree: the plan or expression.
+        pairs: each a node and its replacement.
     """
     return tree.transform(scala_map(spark, pairs))
 
@@ -88,21 +90,24 @@ def substitute(
 def compute_values(
     spark: SparkSession, values: Sequence[Expression], plan: LogicalPlan
 ) -> DataFrame:
-    """Build the DataFrame of expressions over the rows of an analysed plan; its columns are named
-    ``k0``, ``k1`` and so on.
+    """Build a DataFrame that evaluates expressions over the rows of an analysed plan.
+
+    Its columns have the names ``k0``, ``k1`` and so on.
     """
     named = [alias(spark, value, f"k{i}") for i, value in enumerate(values)]
     return frame_of(spark, _project(spark, named, plan))
 
 
 def with_attributes_of(spark: SparkSession, plan: LogicalPlan, other: LogicalPlan) -> LogicalPlan:
-    """Project a plan to the names and expression ids of the attributes of another one.
+    """Project a plan to the attribute names and expression ids of another plan.
 
     Args:
-        other: has as many columns, in the same order.
+        spark: the session.
+        plan: the plan.
+        other: the other plan, with the same number of columns in the same order.
     """
     columns = zip(attributes_of(plan), attributes_of(other), strict=True)
-    named = [alias(spark, own, str(a.name()), a.exprId()) for own, a in columns]
+    named = [alias(spark, value, str(a.name()), a.exprId()) for value, a in columns]
     return _project(spark, named, plan)
 
 

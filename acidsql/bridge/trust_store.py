@@ -1,4 +1,4 @@
-"""Certificates of authorities in the files of Java."""
+"""Certificates of authorities in Java's trust stores."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from acidsql.errors import MetastoreError
 
 
 def trusted_certificates(spark: SparkSession, path: str, password: str) -> str:
-    """Return the certificates of a trust store of Java (JKS or PKCS #12) as PEM.
+    """Return the certificates of a Java trust store (JKS or PKCS #12) as PEM.
 
     Args:
         spark: the session.
-        path: of the file, on the local disk.
-        password: name of the setting of Hadoop with its password, which may be in a credential
-            store.
+        path: path of the file on the local disk.
+        password: name of the Hadoop setting that contains the password. A credential store can
+            supply its value.
 
     Raises:
-        MetastoreError: METASTORE_AUTHENTICATION, it cannot be read or has no certificates.
+        MetastoreError: METASTORE_AUTHENTICATION, the file cannot be read or has no certificates.
     """
     file = jvm_class(spark, "java.io.File")(path)
     try:
@@ -31,12 +31,12 @@ def trusted_certificates(spark: SparkSession, path: str, password: str) -> str:
         store = jvm_class(spark, "java.security.KeyStore").getInstance(file, secret)
         aliases = list(jvm_class(spark, "java.util.Collections").list(store.aliases()))
         certificates = [store.getCertificate(alias) for alias in aliases]
-        found = [bytes(one.getEncoded()) for one in certificates if one is not None]
+        encoded = [bytes(each.getEncoded()) for each in certificates if each is not None]
     except Py4JJavaError as error:
         raise _unreadable(path, password, str(error.java_exception.toString())) from error
-    if not found:
+    if not encoded:
         raise _unreadable(path, password, "it has no certificates")
-    return "".join(ssl.DER_cert_to_PEM_cert(one) for one in found)
+    return "".join(ssl.DER_cert_to_PEM_cert(each) for each in encoded)
 
 
 def _unreadable(path: str, password: str, why: str) -> MetastoreError:

@@ -1,4 +1,4 @@
-"""Plans that are built before Spark analyses them; a DataFrame is analysed at every step."""
+"""Plans that are built step by step and analysed once. A DataFrame is analysed at each step."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ _LOGICAL = f"{CATALYST}.plans.logical"
 
 @dataclass(frozen=True, slots=True)
 class NamedColumns:
-    """Named columns, handed to the JVM once for many projections.
+    """Named columns, passed to the JVM once for many projections.
 
     Attributes:
-        java: Scala ``Seq`` of column nodes, before Spark 4 of named expressions.
+        java: Scala ``Seq`` of column nodes. Before Spark 4, they are named expressions.
     """
 
     java: JavaObject
 
 
 def named_columns(spark: SparkSession, columns: Sequence[Column]) -> NamedColumns:
-    """Convert columns for ``UnresolvedPlan.project``; each is an attribute or has an alias."""
+    """Convert columns for ``UnresolvedPlan.project``; each must be an attribute or an alias."""
     if differences(spark).has_column_nodes:
         return NamedColumns(scala_seq(spark, [column._jc.node() for column in columns]))
     return NamedColumns(scala_seq(spark, [column._jc.named() for column in columns]))
@@ -62,15 +62,16 @@ def chosen_values(
     number: int,
     names: Sequence[str],
 ) -> NamedColumns:
-    """Build the columns of the values of assignments, which are NULL in rows of another number.
+    """Build columns with the values of assignments, which are NULL in rows with another number.
 
-    It takes one call, however many there are.
+    This takes one call into the JVM, regardless of the number of assignments.
 
     Args:
-        assignments: Scala ``Seq`` of them.
-        numbers: name of the column with the number of each row.
-        number: of the rows that the assignments are for.
-        names: of the columns of the first assignments.
+        spark: the session.
+        assignments: Scala ``Seq`` of assignments.
+        numbers: name of the column that contains the number of each row.
+        number: number of the rows to which the assignments apply.
+        names: names of the columns for the first assignments.
     """
     has_nodes = differences(spark).has_column_nodes
     made = jvm_planning(spark).chosen(assignments, numbers, number, list(names), has_nodes)
@@ -79,14 +80,14 @@ def chosen_values(
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedPlan:
-    """Logical plan that Spark has not analysed yet, with methods like those of a DataFrame."""
+    """Logical plan that Spark has not analysed yet, with methods like a DataFrame's."""
 
     spark: SparkSession
     plan: LogicalPlan
 
     @classmethod
     def of(cls, frame: DataFrame) -> UnresolvedPlan:
-        """Build the plan of a DataFrame, which is analysed already."""
+        """Build a plan from a DataFrame, whose plan is already analysed."""
         return cls(frame.sparkSession, logical_plan(frame))
 
     def frame(self) -> DataFrame:
@@ -111,8 +112,8 @@ class UnresolvedPlan:
         return UnresolvedPlan(self.spark, made)
 
     def select(self, *expressions: str) -> UnresolvedPlan:
-        """Project to SQL expressions, each a column, ``*``, or with an alias."""
-        # Spark has no parser of a list of expressions, so a whole query is parsed.
+        """Project to SQL expressions, each a column, ``*``, or an expression with an alias."""
+        # Spark's parser does not take a list of expressions, so a whole query is parsed.
         parsed = self._parser().parsePlan(f"SELECT {', '.join(expressions)} FROM nothing")
         return self._project(parsed.projectList())
 
@@ -131,8 +132,11 @@ class UnresolvedPlan:
         return self._project(nodes.map(convert))
 
     def described(self, fields: StructType, others: Sequence[str]) -> UnresolvedPlan:
-        """Project to the first columns, with the names and metadata of fields, and to others by
-        name.
+        """Project to the first columns, with new names and metadata, and to other columns by name.
+
+        Args:
+            fields: names and metadata for the first columns.
+            others: names of the other columns.
         """
         plan = self.analyzed()
         kinds = java_type(self.spark, fields)
@@ -148,9 +152,7 @@ class UnresolvedPlan:
         return UnresolvedPlan(self.spark, whole)
 
     def pushdown_barrier(self) -> UnresolvedPlan:
-        """Return the same rows under new attributes, by a node that Spark pushes no condition
-        through.
-        """
+        """Return the same rows under new attributes, and stop Spark's pushdown of conditions."""
         plan = self.analyzed()
         rows = scala_seq(self.spark, [plan.output()])
         output = scala_seq(self.spark, [a.newInstance() for a in elements(plan.output())])
@@ -165,19 +167,20 @@ class UnresolvedPlan:
         return session_state(self.spark).sqlParser()
 
 
-# Column of ``count_only_rows`` with the number of a row, from 0.
+# Column of ``count_only_rows`` that contains the number of a row, from 0.
 BARE_NUMBER = "id"
 
 
 def count_only_rows(
     spark: SparkSession, number: int, schema: StructType, known: Mapping[str, Column] | None = None
 ) -> UnresolvedPlan:
-    """Build a plan with a number of rows, whose columns raise an error when they are evaluated.
+    """Build a plan with a number of rows whose columns raise an error when they are evaluated.
 
     Args:
-        number: of rows.
+        spark: the session.
+        number: number of rows.
         schema: names and types of the columns.
-        known: columns that have values, by name; they are computed from ``BARE_NUMBER``.
+        known: values of columns that have values, by name, as functions of ``BARE_NUMBER``.
     """
     if not known:
         columns = (_known_bare_columns if aliases_are_fresh(spark) else _bare_columns)(
@@ -210,11 +213,12 @@ _known_bare_columns = cached_per_session(256)(_bare_columns)
 
 
 def hide_columns(rows: UnresolvedPlan, hidden: int, name: Sequence[str]) -> LogicalPlan:
-    """Hide the last columns of a plan: they can be selected by name but are not in ``*``.
+    """Hide the last columns of a plan: a query can select them by name, but ``*`` omits them.
 
-    Spark resolves hidden columns of a projection as it does those of a USING join.
+    Spark resolves hidden columns of a projection like the hidden columns of a USING join.
 
     Args:
+        rows: the plan.
         hidden: number of columns to hide.
         name: parts of the table's name, which qualifies the columns.
     """

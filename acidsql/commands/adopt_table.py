@@ -53,7 +53,7 @@ def check_location(session: AcidSession, table: Table) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class AdoptedFiles:
     """ACID table that was found in a directory.
 
     Attributes:
@@ -75,7 +75,7 @@ def existing(
     table: Table,
     known: Container[tuple[str, ...]] = frozenset(),
     places: Iterable[tuple[tuple[str, ...], str]] | None = None,
-) -> Found:
+) -> AdoptedFiles:
     """Find an existing ACID table in the directory of a new table.
 
     Args:
@@ -109,7 +109,7 @@ def existing(
     if newest is not None:
         _compare(session, table, newest)
     highest = max_write_id(directory.name for directory, _ in directories)
-    return Found(
+    return AdoptedFiles(
         partitions=tuple(partitions),
         highest_write_id=max(highest, RESERVED_WRITE_IDS if originals else 0),
         highest_txn_id=max((d.visibility_txn_id for d, _ in directories), default=0),

@@ -67,7 +67,7 @@ def clone_table(session: AcidSession, statement: CloneTable) -> DataFrame | None
                 rows = sum(_copy(write, snapshot, p) for p in snapshot.partitions)
             take_over_ordinals(session, source, write.table)
             if write.isolation is Isolation.SERIALIZABLE:
-                write.watches.append(UnchangedReads(txn_id=write.txn_id, snapshot=seen))
+                write.conflict_checks.append(UnchangedReads(txn_id=write.txn_id, snapshot=seen))
             places = [partition.values for partition in snapshot.partitions]
             write.commit([(Operation.INSERT, places)], WriteCounts(inserted=rows))
     return result.counts(session.spark, affected=rows, inserted=rows)

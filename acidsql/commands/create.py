@@ -382,7 +382,7 @@ def _create_as_select(session: AcidSession, statement: CreateTable, text: str | 
         static = None if table.partition_columns else ()
         outcome = write_query(write, shape, rows, static)
         if write.isolation is Isolation.SERIALIZABLE:
-            write.watches.append(UnchangedReads(txn_id=write.txn_id, snapshot=snapshot))
+            write.conflict_checks.append(UnchangedReads(txn_id=write.txn_id, snapshot=snapshot))
         inserted = outcome.events(deletes=False)
         changed = [outcome.changed(Operation.INSERT, deletes=False)]
         write.commit(changed, WriteCounts(inserted=inserted))

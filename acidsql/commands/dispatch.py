@@ -64,7 +64,7 @@ from acidsql.planning.name_resolution import (
 )
 from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement_snapshots import leased_snapshot
-from acidsql.planning.unchanged_reads import watch_query
+from acidsql.planning.unchanged_reads import check_query_at_commit
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.session.parsing import parse_in_session
@@ -148,7 +148,7 @@ def run_on_spark(
     if not parsed.tables:
         return _unchanged_on_spark(session, on_spark or (lambda: session.spark.sql(text)))
     with leased_snapshot(session) as snapshot:
-        watch_query(session, snapshot)
+        check_query_at_commit(session, snapshot)
         return snapshot.run(parsed)
 
 

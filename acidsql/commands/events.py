@@ -61,7 +61,7 @@ def snapshot_of(transaction: TableWrite) -> StatementSnapshot:
     )
     if serializable:
         reads = UnchangedReads(txn_id=transaction.txn_id, snapshot=snapshot)
-        transaction.watches.append(reads)
+        transaction.conflict_checks.append(reads)
     is_authority = transaction.session.metastore.capabilities.is_id_authority
     if transaction.seen is not None and is_authority:
         snapshot.lists[transaction.table.full_name] = transaction.seen, transaction.txns

@@ -71,7 +71,7 @@ def merge(session: AcidSession, table: Table, statement: Merge) -> DataFrame:
         ids = {kind: _ids(clauses, kind) for kind in ("update", "delete", "insert")}
         inserting = [*ids["update"], *ids["insert"]]
         if unique and ids["insert"]:
-            transaction.watches.append(
+            transaction.conflict_checks.append(
                 UniqueInserts(
                     write=transaction,
                     columns=unique,

@@ -151,7 +151,7 @@ def meeting(
     met = rows.where(" AND ".join(conditions)).select(bridge.BARE_NUMBER).collect()
     if not met and not if_exists:
         texts = (f"{name} {operator} {text}" for name, operator, text in wanted.comparisons if text)
-        raise _none_found(table, ", ".join(texts))
+        raise _no_such_partition(table, ", ".join(texts))
     return [partitions[row[0]] for row in met]
 
 
@@ -185,7 +185,7 @@ def required(session: AcidSession, table: Table, spec: PartitionSpec | None) -> 
     """
     partitions = matching(session, table, spec)
     if spec is not None and not partitions:
-        raise _none_found(table, ", ".join(f"{name}={value}" for name, value in spec.values))
+        raise _no_such_partition(table, ", ".join(f"{name}={value}" for name, value in spec.values))
     return partitions
 
 
@@ -209,7 +209,7 @@ def named_partitions(
     return required(session, table, spec)
 
 
-def _none_found(table: Table, wanted: str) -> AcidLookupError:
+def _no_such_partition(table: Table, wanted: str) -> AcidLookupError:
     return AcidLookupError(
         "PARTITIONS_NOT_FOUND",
         f"{table.full_name} has no partition ({wanted}): see SHOW PARTITIONS {table.full_name}",

@@ -62,7 +62,7 @@ def _can_be_compared(data_type: DataType) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class UniqueInserts:
-    """Watch for concurrent inserts of the keys that a MERGE inserts.
+    """Conflict check for concurrent inserts of the keys that a MERGE inserts.
 
     Attributes:
         write: transaction of the MERGE.
@@ -78,7 +78,7 @@ class UniqueInserts:
     compared: ValidWriteIdList | None = None
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
-        """Compare the keys with rows that others committed, see ``Watch``.
+        """Compare the keys with rows that others committed, see ``ConflictCheck``.
 
         Keys that contain NULL are never equal.
 

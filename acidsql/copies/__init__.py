@@ -1,4 +1,4 @@
-"""Copies of tables from and to other formats, which are compared at the end."""
+"""Copies of tables from and to other formats, which are compared with their sources."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Checksums of the rows of two tables, which do not depend on their order.
+"""Checksums that compare the rows of two tables and do not depend on the row order.
 
-A row's hash is ``xxhash64`` of all its columns. Two tables have the same rows if the number of
-rows, the sum of the hashes and their exclusive or are equal, but for an accident of one in 2^64.
+The hash of a row is ``xxhash64`` of all its columns. acidsql regards two tables as equal if they
+have the same number of rows, the same sum of the hashes and the same exclusive or of the hashes.
+Different rows pass this test by accident with a probability of one in 2^64.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from acidsql.syntax.lexer import quote
 
 
 def fields_of(schema: StructType) -> tuple[tuple[str, DataType], ...]:
-    """Return names and types of the columns of a schema."""
+    """Return the names and types of the columns of a schema."""
     return tuple((field.name, field.dataType) for field in schema.fields)
 
 
 def hash_sql(fields: Sequence[tuple[str, DataType]]) -> str:
-    """Return SQL of a row's hash.
+    """Return the SQL expression that hashes a row.
 
     Args:
         fields: names and types of the columns, in the order of hashing.
@@ -32,22 +33,24 @@ def hash_sql(fields: Sequence[tuple[str, DataType]]) -> str:
 
 
 def _hashed(value: str, kind: DataType, depth: int) -> tuple[str, str]:
-    """Return SQL of what is hashed of a value: whether it is NULL, since a NULL by itself changes
-    no hash, and the value.
+    """Return the two SQL expressions that are hashed for a value.
+
+    The first is whether the value is NULL, because a NULL does not change the hash. The second is
+    the value in its comparable form.
     """
     return f"isnull({value})", comparable_sql(value, kind, depth)
 
 
 def comparable_sql(value: str, kind: DataType, depth: int = 0) -> str:
-    """Return SQL of a value in a form that gives equal values equal hashes.
+    """Return SQL that converts a value to a form where equal values have equal hashes.
 
-    The entries of a map are sorted, since Spark hashes no maps. In nested values NULLs are
-    distinguished by their places.
+    A map becomes a sorted array of its entries, because Spark does not hash maps. In nested values,
+    the hash depends on the positions of the NULLs.
 
     Args:
-        value: SQL.
-        kind: its type.
-        depth: number of lambdas around it.
+        value: SQL expression of the value.
+        kind: type of the value.
+        depth: number of lambdas that enclose the expression.
     """
     if isinstance(kind, ArrayType):
         item = f"x{depth}"
@@ -74,7 +77,7 @@ def checksum(frame: DataFrame, fields: Sequence[tuple[str, DataType]]) -> Checks
 
     Args:
         frame: the rows.
-        fields: names of the columns, and the types as which they are compared.
+        fields: names of the columns, and the types to use for the comparison.
     """
     return _checksums(frame, [hash_sql(fields)])[0]
 
@@ -86,9 +89,9 @@ def _checksums(frame: DataFrame, hashes: Sequence[str]) -> list[Checksum]:
         for i in range(len(hashes))
         for text in (f"sum(CAST(h{i} AS DECIMAL(38,0)))", f"bit_xor(h{i})")
     ]
-    (found,) = hashed.selectExpr("count(1)", *aggregates).collect()
+    (totals,) = hashed.selectExpr("count(1)", *aggregates).collect()
     return [
-        Checksum(found[0], int(found[2 * i + 1] or 0), int(found[2 * i + 2] or 0))
+        Checksum(totals[0], int(totals[2 * i + 1] or 0), int(totals[2 * i + 2] or 0))
         for i in range(len(hashes))
     ]
 
@@ -99,22 +102,22 @@ def compare(
     fields: Sequence[tuple[str, DataType]],
     names: tuple[str, str],
 ) -> Checksum:
-    """Compare the rows of two tables; return the checksum of both.
+    """Check that two tables have the same rows, and return their common checksum.
 
     Args:
         source: rows that were copied.
-        target: what they became.
-        fields: names of the columns, and the types as which they are compared.
-        names: of both, for the error.
+        target: rows of the copy.
+        fields: names of the columns, and the types to use for the comparison.
+        names: names of the source and the target, for the error message.
 
     Raises:
-        FormatError: COPY_DIFFERS.
+        FormatError: COPY_DIFFERS, the rows are not the same.
     """
-    expected, found = checksum(source, fields), checksum(target, fields)
-    if expected == found:
-        return found
-    if expected.rows != found.rows:
-        what = f"{expected.rows} rows became {found.rows}"
+    expected, actual = checksum(source, fields), checksum(target, fields)
+    if expected == actual:
+        return actual
+    if expected.rows != actual.rows:
+        what = f"{expected.rows} rows became {actual.rows}"
     else:
         hashes = [hash_sql([field]) for field in fields]
         both = zip(_checksums(source, hashes), _checksums(target, hashes), strict=True)

@@ -1,4 +1,4 @@
-"""Columns that an ACID table can have of a table of another format, and their types."""
+"""Columns of an ACID table that is copied from a table of another format."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN
 from acidsql.schema.columns import is_refused, nullable_type
 
 TypeText = Callable[[DataType], str]
-"""SQL of a type."""
+"""Function that returns the SQL text of a type."""
 
-# What Spark keeps the declared type of a CHAR or VARCHAR column under.
+# Key of the column metadata where Spark keeps the declared type of a CHAR or VARCHAR column.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 _RESERVED = (ROW_ID_COLUMN, IS_DELETED_COLUMN)
 
@@ -30,12 +30,12 @@ _RESERVED = (ROW_ID_COLUMN, IS_DELETED_COLUMN)
 def plan_columns(
     schema: StructType, partition_columns: Collection[str], type_text: TypeText
 ) -> tuple[ColumnReport, ...]:
-    """Return what becomes of each column of a source in an ACID table.
+    """Plan the ACID table's column for each column of the source.
 
     Args:
-        schema: of the source.
-        partition_columns: names of those that become partition columns.
-        type_text: returns the SQL of a type.
+        schema: schema of the source.
+        partition_columns: names of the columns that become partition columns.
+        type_text: function that returns the SQL text of a type.
     """
     names = [lowered(field.name) for field in schema.fields]
     keys = [folded(field.name) for field in schema.fields]
@@ -59,7 +59,7 @@ def plan_columns(
 
 
 def _reason(field: StructField, type_text: TypeText, *, is_partition: bool) -> str | None:
-    """Return why a column cannot be one of an ACID table, None if it can."""
+    """Return the reason why an ACID table cannot have a column; None if it can."""
     name = lowered(field.name)
     if name in _RESERVED:
         return "the name is reserved"
@@ -72,7 +72,7 @@ def _reason(field: StructField, type_text: TypeText, *, is_partition: bool) -> s
 
 
 def check_columns(columns: Sequence[ColumnReport], source: str, target: str) -> None:
-    """Refuse a copy that has refused columns, and name them all.
+    """Check that every column can be copied; the error lists all columns that cannot.
 
     Raises:
         AcidAnalysisError: COLUMNS_NOT_CONVERTIBLE.

@@ -1,4 +1,4 @@
-"""``acidsql.convert``: a table of another format becomes an ACID table, by copying."""
+"""``acidsql.convert``: copy a table of another format into an ACID table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 _GIB = 1024**3
 
 OnBatch = Callable[[int, int, int], None]
-"""Called after each batch with its number, the number of all, and its rows."""
+"""Function that is called after each batch with its number, the number of batches, its rows."""
 
 
 def convert(  # noqa: PLR0913 - options have names
@@ -58,34 +58,37 @@ def convert(  # noqa: PLR0913 - options have names
 ) -> CopyReport:
     """Copy a table of another format into a new ACID table, and compare both at the end.
 
-    The rows are copied in batches, each in a transaction, which also records the progress of the
-    conversion. A call with the same source and target goes on where the one before it ended,
-    however that was. What is read is the version that the first call has found. Only one process at
-    a time may convert into a table, and no other program may write to it before the end.
+    The rows are copied in batches. Each batch is one transaction, which also records the progress
+    of the conversion. If a call ends early, for any reason, another call with the same source and
+    target continues the conversion. It reads the same version of the source as the first call. Only
+    one process at a time may convert into a table, and no other program may write to the table
+    before the conversion is complete.
 
     Args:
         spark: the session.
         source: ``parquet:PATH``, ``csv:PATH``, ``json:PATH``, ``orc:PATH``, ``delta:PATH``,
             ``iceberg:PATH`` or ``iceberg:NAME``, or the name of a table in one of Spark's catalogs.
-        target: name of the ACID table. It is created, unless there is an empty one with these
-            columns, which may be bucketed, say.
-        schema: columns of files, as in CREATE TABLE; by default Spark infers them.
-        options: of Spark's reader of the format. Records of CSV and JSON that are not of their form
-            are errors, unless ``mode`` is set.
+        target: name of the ACID table. It is created if it does not exist. An existing table must
+            be empty and have these columns; it can be bucketed, for example.
+        schema: columns of the files, as in CREATE TABLE; by default Spark infers them.
+        options: options of Spark's reader for the format. A malformed CSV or JSON record is an
+            error, unless ``mode`` is set.
         select: expressions over the columns of the source that become the columns of the target; by
-            default all columns as they are.
+            default all columns, unchanged.
         partition_by: names of the partition columns of the target, the outermost first; by default
-            those of the source.
+            the partition columns of the source.
         properties: table properties of the target.
-        batch_bytes: size of the files of a batch, of ``parquet``, ``csv``, ``json`` and ``orc``.
-        batch_rows: number of rows of a batch, of other tables: whole partitions up to so many, or
-            one partition with more. A table without partitions is one batch.
-        dry_run: whether to return only what would be done.
-        on_batch: called after each batch with its number, the number of all, and its rows.
+        batch_bytes: largest total size of the files of a batch, for ``parquet``, ``csv``, ``json``
+            and ``orc``.
+        batch_rows: largest number of rows of a batch, for all other sources. A batch contains whole
+            partitions, and a larger partition is a batch by itself. A table without partitions is
+            one batch.
+        dry_run: whether to return the report without copying anything.
+        on_batch: called after each batch with its number, the number of batches, and its rows.
 
     Raises:
         AcidAnalysisError: COLUMNS_NOT_CONVERTIBLE; CONVERSION_TARGET_NOT_EMPTY;
-            CONVERSION_SOURCE_CHANGED, the files are others than when the conversion began;
+            CONVERSION_SOURCE_CHANGED, the files have changed since the conversion began;
             EMPTY_PARTITION_VALUE; INVALID_PARAMETER_VALUE.
         FormatError: COPY_DIFFERS, the target is not equal to the source.
 
@@ -102,10 +105,10 @@ def convert(  # noqa: PLR0913 - options have names
             {"parameter": "batch_bytes"},
         )
     _refuse_acid_source(spark, place)
-    found = _target(spark, target)
-    is_known = found is not None and has_progress(spark, found)
+    table = _target(spark, target)
+    is_known = table is not None and has_progress(spark, table)
     begun = Progress(spark, target).begun() if is_known else None
-    _check_target(spark, target, place, found, begun)
+    _check_target(spark, target, place, table, begun)
     with api.working(spark) as session:
         opened = open_source(
             spark,
@@ -115,7 +118,7 @@ def convert(  # noqa: PLR0913 - options have names
             schema,
             None if begun is None else begun.version,
         )
-    planned = _plan(opened, select, partition_by, found, (batch_bytes, batch_rows))
+    planned = _plan(opened, select, partition_by, table, (batch_bytes, batch_rows))
     report = CopyReport(
         source=source,
         target=target,
@@ -134,7 +137,7 @@ def convert(  # noqa: PLR0913 - options have names
             f"{source} has changed since its conversion to {target} began, or it was begun with "
             f"other arguments: drop {target} and begin again",
         )
-    if found is None:
+    if table is None:
         api.sql(spark, _create(target, planned, properties or {}))
     work = _Conversion(
         spark=spark,
@@ -146,7 +149,7 @@ def convert(  # noqa: PLR0913 - options have names
     )
     copied = work.copy(on_batch)
     if begun is not None and begun.done > len(planned.batches):
-        return report  # others may have changed the target since it was compared
+        return report  # other programs may have changed the target since the comparison
     checked = compare(
         planned.selected(opened.frame),
         api.table(spark, target),
@@ -162,12 +165,12 @@ class _Plan:
     """Plan of a conversion.
 
     Attributes:
-        select: expressions over the columns of the source; None for all of them.
-        columns: what becomes of each column.
-        fields: of the source, as they are compared.
-        partition_columns: of the target.
-        batches: of the source.
-        digest: of everything that must be the same when the conversion is continued.
+        select: expressions over the columns of the source; None for all columns.
+        columns: report of each column.
+        fields: names of the columns, and their types in the source, for the comparison.
+        partition_columns: names of the partition columns of the target.
+        batches: batches of the source.
+        digest: digest of everything that must be the same when the conversion continues.
     """
 
     select: tuple[str, ...] | None
@@ -178,12 +181,12 @@ class _Plan:
     digest: str
 
     def selected(self, frame: DataFrame) -> DataFrame:
-        """Return the columns of the target, as they are in the source."""
+        """Return the columns of the target, with the types of the source."""
         return frame if self.select is None else frame.selectExpr(*self.select)
 
     def converted(self, frame: DataFrame) -> DataFrame:
-        """Return the columns of the target with its types."""
-        # A CHAR has the length of its column when it is inserted, not here.
+        """Return the columns of the target, with the types of the target."""
+        # The INSERT pads a CHAR to the length of its column, not this projection.
         columns = [
             f"CAST({quote(c.name)} AS {c.target}) AS {quote(c.name)}"
             if c.note and c.target
@@ -230,10 +233,12 @@ def _target_partitions(
     """Return the names of the partition columns of the target."""
     known = {folded(name): name for name in frame.columns}
     if target is not None:
-        own = tuple(column.name for column in target.partition_columns)
-        if requested is not None and list(map(folded, requested)) != list(map(folded, own)):
-            raise _no_partitions(f"{target.full_name} is partitioned by {', '.join(own) or 'none'}")
-        return tuple(known.get(folded(name), name) for name in own)
+        present = tuple(column.name for column in target.partition_columns)
+        if requested is not None and list(map(folded, requested)) != list(map(folded, present)):
+            raise _no_partitions(
+                f"{target.full_name} is partitioned by {', '.join(present) or 'none'}"
+            )
+        return tuple(known.get(folded(name), name) for name in present)
     if requested is None:
         names = source.partition_columns
         return tuple(known[folded(name)] for name in names if folded(name) in known)
@@ -255,37 +260,40 @@ def _no_partitions(reason: str) -> AcidAnalysisError:
 def _as_in_target(
     spark: SparkSession, columns: Sequence[ColumnReport], target: Table
 ) -> tuple[ColumnReport, ...]:
-    """Refuse columns that the target does not have, or has with another type."""
-    own = {c.key: c for c in (*target.columns, *target.partition_columns)}
+    """Mark columns as refused that the target does not have, or has with another type."""
+    declared = {c.key: c for c in (*target.columns, *target.partition_columns)}
     reports = []
     for column in columns:
-        found = own.pop(folded(column.name), None)
+        counterpart = declared.pop(folded(column.name), None)
         reason = None
-        if found is None:
+        if counterpart is None:
             reason = f"{target.full_name} has no such column"
-        elif not _is_of(spark, column, found):
-            reason = f"{target.full_name} has it as {found.type}"
+        elif not _is_of(spark, column, counterpart):
+            reason = f"{target.full_name} has it as {counterpart.type}"
         reports.append(column if reason is None else replace(column, target=None, note=reason))
     reports += [
         ColumnReport(
             name=c.name, source="missing", target=None, note=f"the target has it as {c.type}"
         )
-        for c in own.values()
+        for c in declared.values()
     ]
     return tuple(reports)
 
 
 def _is_of(spark: SparkSession, column: ColumnReport, declared: Column) -> bool:
-    """Return whether a column that is not refused has the type of the target's."""
+    """Return whether a column has the type of the target's column, or is refused already."""
     if column.target is None:
         return True
-    wanted, found = (bridge.parse_type(spark, text) for text in (declared.type, column.target))
-    return bool(wanted == found)
+    wanted, planned = (bridge.parse_type(spark, text) for text in (declared.type, column.target))
+    return bool(wanted == planned)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Conversion:
-    """Copying of the batches of a source; ``state`` says what is written into each row."""
+    """Copying of the batches of a source.
+
+    Each batch adds a row to the progress table, with the values of ``state``.
+    """
 
     spark: SparkSession
     source: Source
@@ -295,7 +303,7 @@ class _Conversion:
     state: Begun
 
     def copy(self, on_batch: OnBatch | None) -> int:
-        """Copy the batches that were not copied yet; return their number."""
+        """Copy the batches that are not copied yet, and return their number."""
         with api.working(self.spark) as session:
             done = run_again_after_conflicts(session, self._begin)
         copied = 0
@@ -311,9 +319,7 @@ class _Conversion:
         return copied
 
     def _begin(self) -> int:
-        """Note what is converted, before the first batch; return the number of batches that were
-        copied.
-        """
+        """Record the conversion before its first batch; return the number of copied batches."""
         with transaction(self.spark) as txn:
             done = self.progress.done()
             if done is None:
@@ -321,12 +327,12 @@ class _Conversion:
             return done or 0
 
     def note_comparison(self, rows: int) -> None:
-        """Note that the conversion is complete: the target may be changed now."""
+        """Record that the conversion is complete: from now on the target may change."""
         with transaction(self.spark) as txn:
             self.progress.add(txn, replace(self.state, done=len(self.planned.batches) + 1), rows)
 
     def _copy_once(self, number: int, batch: Sequence[Piece]) -> int | None:
-        """Copy a batch, unless it was; return the number of its rows."""
+        """Copy a batch and return its number of rows; None if it is copied already."""
         frame = self.planned.converted(self.source.rows_of(batch))
 
         def copy() -> int | None:
@@ -359,10 +365,10 @@ def _target(spark: SparkSession, name: str) -> Table | None:
 
 
 def _check_target(
-    spark: SparkSession, target: str, place: Place, found: Table | None, begun: Begun | None
+    spark: SparkSession, target: str, place: Place, table: Table | None, begun: Begun | None
 ) -> None:
-    """Refuse a target with rows of others."""
-    if found is None:
+    """Refuse a target that contains rows of another origin than this conversion."""
+    if table is None:
         with api.working(spark) as session:
             if qualified(session, bridge.parse_name(spark, target)) is None:
                 raise AcidAnalysisError(
@@ -386,7 +392,7 @@ def _check_target(
 
 
 def _create(target: str, planned: _Plan, properties: Mapping[str, str]) -> str:
-    """Return the CREATE TABLE of a target."""
+    """Return the CREATE TABLE statement of the target."""
     partitions = set(planned.partition_columns)
     texts = {column.name: f"{quote(column.name)} {column.target}" for column in planned.columns}
     stored = ", ".join(text for name, text in texts.items() if name not in partitions)

@@ -1,4 +1,4 @@
-"""``acidsql.export``: a version of an ACID table becomes a table of another format."""
+"""``acidsql.export``: copy a version of an ACID table into a table of another format."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def export(
 ) -> CopyReport:
     """Write the rows of an ACID table into a new table of another format, and compare both.
 
-    All rows are those of one snapshot. For the form of Hive's EXPORT, which IMPORT reads with its
-    definition, there is the statement EXPORT TABLE. Spark refuses a target where something is, and
-    a format that it does not know.
+    The function exports the rows of one snapshot. Use the statement EXPORT TABLE to write the
+    format of Hive's EXPORT, which includes the table's definition and can be imported by IMPORT.
+    Spark refuses a target that exists, and a format that it does not know.
 
     Args:
         spark: the session.
-        table: the ACID table, as in SQL.
-        target: ``parquet:PATH``, ``delta:PATH``, ``iceberg:PATH`` or ``iceberg:NAME``, where
-            nothing is yet.
-        version: of the table; see ``acidsql.table``.
+        table: name of the ACID table, as in SQL.
+        target: ``parquet:PATH``, ``delta:PATH``, ``iceberg:PATH`` or ``iceberg:NAME``, which must
+            not exist.
+        version: version of the table; see ``acidsql.table``.
         timestamp: time at which the version was the newest.
         partition_by: names of the partition columns of the target; by default those of the table.
-        options: of Spark's writer of the format.
+        options: options of Spark's writer for the format.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE; see ``acidsql.table``.
-        FormatError: COPY_DIFFERS, what was written is not equal to the table.
+        FormatError: COPY_DIFFERS, the written rows are not equal to those of the table.
 
     >>> done = acidsql.export(spark, "pet", "parquet:pets")
     >>> done.rows, spark.read.parquet("pets").count()
@@ -54,12 +54,12 @@ def export(
     """
     place = parse_place(target, EXPORT_FORMATS, tables=False)
     with api.working(spark) as session:
-        found = acid_table(session, bridge.parse_name(spark, table))
+        source = acid_table(session, bridge.parse_name(spark, table))
     frame = api.table(spark, table, version=version, timestamp=timestamp)
     known = {folded(name): name for name in frame.columns}
     requested = partition_by
     if requested is None:
-        requested = [c.name for c in found.partition_columns if c.key in known]
+        requested = [c.name for c in source.partition_columns if c.key in known]
     for name in requested:
         if folded(name) not in known:
             raise AcidAnalysisError(
@@ -71,7 +71,7 @@ def export(
     columns = [known[folded(name)] for name in requested]
     _write(frame, place, columns, options or {})
     written = _read(spark, place, frame)
-    # A format without small integers has larger ones, with the same hashes.
+    # A format without small integer types uses larger ones, with the same hashes.
     checked = compare(frame, written, fields_of(frame.schema), (table, target))
     return CopyReport(
         source=table,

@@ -1,4 +1,4 @@
-"""Places of tables of other formats: ``delta:/path``, ``iceberg:catalog.db.t``, a table's name."""
+"""Places of tables of other formats: ``delta:/path``, ``iceberg:catalog.db.t``, a table name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILE_FORMATS = ("parquet", "csv", "json", "orc")
 TABLE_FORMATS = ("delta", "iceberg")
 """Formats that keep versions."""
 EXPORT_FORMATS = ("parquet", *TABLE_FORMATS)
-# What Spark makes of a text that is not of the form is NULL; a copy must not lose it so.
+# By default Spark reads a malformed record as NULL, and the copy would lose its values.
 _STRICT = {"csv": {"mode": "FAILFAST"}, "json": {"mode": "FAILFAST"}}
 
 
@@ -21,8 +21,8 @@ class Place:
     """Place of a table of another format.
 
     Attributes:
-        format: one of ``FILE_FORMATS`` and ``TABLE_FORMATS``; ``table`` for one that Spark's
-            catalogs know.
+        format: one of ``FILE_FORMATS`` and ``TABLE_FORMATS``; ``table`` for a table in one of
+            Spark's catalogs.
         name: path, or name of a table.
     """
 
@@ -34,7 +34,7 @@ class Place:
 
     @property
     def is_path(self) -> bool:
-        """Whether the name is a path; no name of a table has a slash that is not in backticks."""
+        """Whether the name is a path; a table name has no slash outside backticks."""
         return self.format in FILE_FORMATS or "/" in self.name
 
 
@@ -43,8 +43,8 @@ def parse_place(text: str, formats: tuple[str, ...], *, tables: bool) -> Place:
 
     Args:
         text: ``format:path``, ``format:name``, or the name of a table.
-        formats: that are allowed.
-        tables: whether the name of a table by itself is.
+        formats: formats that are allowed.
+        tables: whether a table name without a format is allowed.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.
@@ -69,8 +69,9 @@ def parse_place(text: str, formats: tuple[str, ...], *, tables: bool) -> Place:
 
 
 def reader_options(place: Place, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of Spark's reader: those that are given, and that a record of CSV or JSON
-    that is not of its form is an error.
+    """Return the options of Spark's reader.
+
+    Unless the given options set ``mode``, a malformed CSV or JSON record is an error.
 
     >>> reader_options(Place(format="csv", name="/in"), {"header": "true"})
     {'mode': 'FAILFAST', 'header': 'true'}

@@ -1,7 +1,6 @@
-"""Progress of conversions, in a table beside their targets.
+"""Progress of conversions, in a table in the database of their targets.
 
-A row is written in the transaction of the batch that it records, so it is there if and only if the
-rows of the batch are.
+Each batch writes its row in its transaction, so the row exists only if the batch is committed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from acidsql.syntax.values import literal
 from acidsql.transaction_handle import TransactionHandle
 
 CONVERSIONS = "acidsql_conversions"
-"""Table of the batches that were copied."""
+"""Name of the table that records the copied batches."""
 
 _COLUMNS = (
     "table_name STRING, table_id STRING, source STRING, source_version STRING, plan STRING, "
@@ -32,13 +31,13 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """Conversion that was begun before.
+    """Conversion that an earlier call began.
 
     Attributes:
-        source: what is converted.
-        version: of the source; None if it has none.
-        plan: digest of its batches.
-        done: number of the batches that were copied.
+        source: place of the source.
+        version: version of the source; None if it has no versions.
+        plan: digest of the plan.
+        done: number of batches that are copied.
     """
 
     source: str
@@ -48,25 +47,27 @@ class Begun:
 
 
 def has_progress(spark: SparkSession, target: Table) -> bool:
-    """Return whether there is a table of conversions beside a table."""
+    """Return whether the database of a table has a table of conversions."""
     with api.working(spark) as session:
         return session.metastore.find_table(target.database, CONVERSIONS) is not None
 
 
 class Progress:
-    """Rows of one conversion in the table of conversions; it is created if it is missing."""
+    """Rows of one conversion in the table of conversions, which is created if it is missing."""
 
     def __init__(self, spark: SparkSession, target: str) -> None:
         self._spark = spark
         self._target = hold_table(spark, target)
         make_progress_table(spark, self._target, CONVERSIONS, _COLUMNS)
         self._name = progress_name(self._target, CONVERSIONS)
-        self._own = f"table_id = {literal(self._target.identity)}"
+        self._filter = f"table_id = {literal(self._target.identity)}"
 
     def begun(self) -> Begun | None:
-        """Return the conversion that was begun; None if there is none."""
+        """Return the conversion that an earlier call began; None if there is none."""
         columns = "source, source_version, plan, batch"
-        query = f"SELECT {columns} FROM {self._name} WHERE {self._own} ORDER BY batch DESC LIMIT 1"
+        query = (
+            f"SELECT {columns} FROM {self._name} WHERE {self._filter} ORDER BY batch DESC LIMIT 1"
+        )
         rows = api.sql(self._spark, query).collect()
         if not rows:
             return None
@@ -74,20 +75,21 @@ class Progress:
         return Begun(source=source, version=version, plan=plan, done=done)
 
     def done(self) -> int | None:
-        """Return the number of the newest batch, which must not change before the transaction
-        commits; None if nothing was begun.
+        """Return the number of the newest batch; None if no conversion has begun.
+
+        The number must not change before the current transaction commits.
         """
-        query = f"SELECT max(batch) FROM {self._name} WHERE {self._own}"
-        found: int | None = watched_value(self._spark, query)
-        return found
+        query = f"SELECT max(batch) FROM {self._name} WHERE {self._filter}"
+        newest: int | None = watched_value(self._spark, query)
+        return newest
 
     def add(self, txn: TransactionHandle, begun: Begun, rows: int) -> None:
         """Add the row of a batch.
 
         Args:
             txn: transaction of the batch.
-            begun: the conversion, with this batch done.
-            rows: that were copied.
+            begun: the conversion; its ``done`` includes this batch.
+            rows: number of copied rows.
         """
         version = literal(begun.version)
         txn.sql(

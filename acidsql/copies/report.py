@@ -1,4 +1,4 @@
-"""Report of a copy: what becomes of each column, and what was compared at the end."""
+"""Report of a copy: the types of its columns, and the checksum of the compared rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnReport:
-    """Column of a copy: its type in the source, and in the target.
+    """Column of a copy: its type in the source and in the target.
 
     Attributes:
-        name: of the column.
+        name: name of the column.
         source: its type in the source, as SQL.
-        target: its type in the target; None: it cannot be copied.
-        note: why it cannot, or what is other there; empty if nothing is.
+        target: its type in the target; None if it cannot be copied.
+        note: why it cannot be copied, or how it differs in the target; otherwise empty.
     """
 
     name: str
@@ -34,7 +34,7 @@ class ColumnReport:
 
 
 class Checksum(NamedTuple):
-    """Number of rows, and sum and exclusive or of their hashes, which no order changes."""
+    """Number of rows, and the sum and exclusive or of their hashes, in any row order."""
 
     rows: int
     total: int
@@ -50,15 +50,15 @@ class CopyReport:
     """Result of ``acidsql.convert`` or ``acidsql.export``.
 
     Attributes:
-        source: what was copied.
-        target: where to.
-        version: version or snapshot id of the source; None where it has none.
-        columns: what becomes of each column, in the order of the source.
+        source: the table that was copied.
+        target: the copy.
+        version: version or snapshot id of the source; None if the source has none.
+        columns: types of each column, in the order of the source.
         partition_columns: names of the partition columns of the target.
         batches: number of transactions that copy the rows.
-        copied: number of those that this call has done; the others were done before.
-        rows: number of rows that were compared; None before anything was copied.
-        checksum: the checksum of all columns that both sides have; None if nothing was compared.
+        copied: number of batches that this call copied; earlier calls copied the others.
+        rows: number of rows that were compared; None if nothing was compared.
+        checksum: checksum of the rows of both tables; None if nothing was compared.
 
     >>> done = acidsql.export(spark, "pet", "parquet:pets_of_a_report")
     >>> for column in done.columns:

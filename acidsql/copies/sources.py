@@ -1,6 +1,4 @@
-"""Sources of conversions: one version of a table of another format, in parts that are copied each
-in a transaction.
-"""
+"""Sources of conversions: one version of a table of another format, divided into batches."""
 
 from __future__ import annotations
 
@@ -37,11 +35,11 @@ from acidsql.storage.weighted_groups import weighted_groups
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 
-# Partitions of a batch at most: each is a condition in its query.
+# Largest number of partitions in a batch, because each is a condition in the batch's query.
 _PARTITIONS = 100
 _FILES = 10_000
 _GLOB = re.compile(r"([{}\[\]*?\\])")
-# Types of partition columns whose values Python gives back as they are.
+# Types of partition columns whose values pass through Python without a change.
 _EXACT = (
     StringType,
     DateType,
@@ -60,7 +58,7 @@ class Piece(NamedTuple):
     Attributes:
         key: path of a file, or the values of a partition as JSON.
         weight: bytes of a file, or rows of a partition.
-        values: values of a partition.
+        values: values of the partition columns.
     """
 
     key: str
@@ -73,16 +71,16 @@ class Source:
     """Version of a table of another format.
 
     Attributes:
-        spark: session.
-        place: of the table.
-        options: of Spark's reader.
-        version: version or snapshot id; None where there are none, or the table has no rows yet.
+        spark: the session.
+        place: place of the table.
+        options: options of Spark's reader.
+        version: version or snapshot id; None if the format has none, or the table has no rows yet.
         frame: all rows.
         partition_columns: names of the partition columns.
-        pieces: in their order; none if the source is only read as a whole.
-        fingerprint: shows whether the source is still the same: the version, or a digest of the
-            names, sizes and times of the files.
-        base: directory below which the directories of partitions lie, of files.
+        pieces: the pieces, in order; empty if the source can only be read as a whole.
+        fingerprint: text that changes if the source changes: the version, or a digest of the names,
+            sizes and times of the files.
+        base: directory that contains the partition directories, for file formats.
     """
 
     spark: SparkSession
@@ -96,7 +94,7 @@ class Source:
     base: str = ""
 
     def rows_of(self, batch: Sequence[Piece]) -> DataFrame:
-        """Return the rows of some pieces."""
+        """Return the rows of the pieces of a batch; all rows if the batch has no pieces."""
         if not batch:
             return self.frame
         if self.place.format in FILE_FORMATS:
@@ -114,12 +112,12 @@ class Source:
 def batches_of(
     pieces: Sequence[Piece], most: int, longest: int = _FILES
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return pieces in batches, in their order.
+    """Divide pieces into batches, and keep their order.
 
     Args:
-        pieces: the pieces; a source without them is one batch.
-        most: weight of a batch, unless it has only one piece.
-        longest: number of pieces of a batch at most.
+        pieces: the pieces; a source without pieces is one batch.
+        most: largest weight of a batch, unless it has only one piece.
+        longest: largest number of pieces in a batch.
 
     >>> one, two, three = (Piece(key, 2) for key in "abc")
     >>> [[piece.key for piece in batch] for batch in batches_of([one, two, three], 4)]
@@ -130,8 +128,10 @@ def batches_of(
 
 
 def batches(source: Source, batch_bytes: int, batch_rows: int) -> tuple[tuple[Piece, ...], ...]:
-    """Return the batches of a source: files up to a number of bytes, or partitions of tables up to
-    a number of rows.
+    """Return the batches of a source.
+
+    The batches of file formats contain up to ``batch_bytes`` bytes, and those of tables contain
+    whole partitions with up to ``batch_rows`` rows.
     """
     if source.place.format in FILE_FORMATS:
         return batches_of(source.pieces, batch_bytes)
@@ -149,17 +149,17 @@ def open_source(
     """Open a source.
 
     Args:
-        spark: session.
-        files: file systems.
-        place: of the table.
-        options: of Spark's reader.
-        schema: of files, as in the definition of a table; None to infer it.
-        version: that is read; None for the newest.
+        spark: the session.
+        files: the file systems.
+        place: place of the table.
+        options: options of Spark's reader.
+        schema: schema of files, as in the definition of a table; None to infer it.
+        version: version to read; None for the newest.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE, a schema is given for a table that has its own,
-            or a pattern without a ``basePath``; DELTA_EXTENSION_MISSING.
-        AnalysisException: there is no such table, or no such format.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE, a schema is given for a format that stores the
+            schema, or a path has a pattern without a ``basePath``; DELTA_EXTENSION_MISSING.
+        AnalysisException: the table or the format does not exist.
     """
     options = reader_options(place, options)
     if schema is not None and place.format not in FILE_FORMATS:
@@ -188,11 +188,11 @@ def open_source(
         frame=frame,
         partition_columns=columns,
         pieces=_partitions(frame, columns),
-        fingerprint=version or _digest(_found_files(files, frame)),
+        fingerprint=version or _digest(_listed_files(files, frame)),
     )
 
 
-# Option of Spark's reader for a version.
+# Option of Spark's reader that selects a version.
 _VERSION_OPTIONS = {"delta": "versionAsOf", "iceberg": "snapshot-id"}
 
 
@@ -220,9 +220,9 @@ def _open_files(
         )
     reader = reader.format(place.format)
     frame = (reader if schema is None else reader.schema(schema)).load(place.name)
-    found = _found_files(files, frame)
+    listed = _listed_files(files, frame)
     base = files.qualify(above or place.name)
-    keys = partition_keys(base, [path for path, _, _ in found])
+    keys = partition_keys(base, [path for path, _, _ in listed])
     known = {folded(name): name for name in frame.columns}
     return Source(
         spark=spark,
@@ -231,19 +231,19 @@ def _open_files(
         version=None,
         frame=frame,
         partition_columns=tuple(known[folded(key)] for key in keys if folded(key) in known),
-        pieces=tuple(Piece(path, size) for path, size, _ in found),
-        fingerprint=_digest(found),
-        # A path of one file is no directory to begin at.
-        base=base if all(path.startswith(f"{base}/") for path, _, _ in found) else "",
+        pieces=tuple(Piece(path, size) for path, size, _ in listed),
+        fingerprint=_digest(listed),
+        # The path of a single file is not a directory that contains partitions.
+        base=base if all(path.startswith(f"{base}/") for path, _, _ in listed) else "",
     )
 
 
 def partition_keys(base: str, paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the partition columns of files, from the directories that they are in.
+    """Return the names of the partition columns, from the directories of the files.
 
     Args:
-        base: directory below which partitions begin.
-        paths: of the files.
+        base: directory that contains the partition directories.
+        paths: paths of the files.
 
     >>> partition_keys("/t", ["/t/day=1/place=a%20b/x.parquet", "/t/day=2/place=c/y.parquet"])
     ('day', 'place')
@@ -254,30 +254,30 @@ def partition_keys(base: str, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(unescape(part.partition("=")[0]) for part in parts if "=" in part)
 
 
-def _found_files(files: FileSystem, frame: DataFrame) -> list[tuple[str, int, int]]:
-    """Return path, size and time of the files of a frame, sorted by their paths."""
+def _listed_files(files: FileSystem, frame: DataFrame) -> list[tuple[str, int, int]]:
+    """Return the path, size and time of each file of a frame, sorted by path."""
     paths = sorted({_path(uri) for uri in frame.inputFiles()})
     above = sorted({path.rpartition("/")[0] for path in paths})
     listings = dict(zip(above, files.list_all(above), strict=True)) if above else {}
-    found = []
+    existing = []
     for path in paths:
         directory, _, name = path.rpartition("/")
         version = listings[directory].files.get(name)
         if version is not None:
-            found.append((path, version.size, version.modified))
-    return found
+            existing.append((path, version.size, version.modified))
+    return existing
 
 
 def _path(uri: str) -> str:
-    """Return a URI of Spark's as Hadoop spells paths: nothing is escaped, and one slash."""
+    """Convert a URI from Spark to a path in Hadoop's spelling: unescaped, with one slash."""
     parts = urlsplit(uri)
     place = f"//{parts.netloc}" if parts.netloc else ""
-    # What urlsplit takes for a query or a fragment is a part of the escaped path in no URI.
+    # Spark escapes ? and # in paths, so urlsplit finds neither a query nor a fragment.
     return f"{parts.scheme}:{place}{unquote(parts.path)}" if parts.scheme else unquote(uri)
 
 
-def _digest(found: Sequence[tuple[str, int, int]]) -> str:
-    return sha256(json.dumps(found).encode()).hexdigest()
+def _digest(listed: Sequence[tuple[str, int, int]]) -> str:
+    return sha256(json.dumps(listed).encode()).hexdigest()
 
 
 def _provider(spark: SparkSession, place: Place) -> str:
@@ -303,7 +303,7 @@ def _check_delta(spark: SparkSession) -> None:
 
 
 def _newest(spark: SparkSession, place: Place, kind: str) -> str | None:
-    """Return the newest version of a table; None if its format has none, or it has no rows."""
+    """Return the newest version; None if the format has no versions, or the table no rows."""
     if kind == "delta":
         named = place.name if place.format == "table" else f"delta.{quote(place.name)}"
         return str(spark.sql(f"DESCRIBE HISTORY {named} LIMIT 1").collect()[0]["version"])
@@ -314,7 +314,7 @@ def _newest(spark: SparkSession, place: Place, kind: str) -> str | None:
 
 
 def _metadata(spark: SparkSession, place: Place, name: str) -> DataFrame:
-    """Return a metadata table of Iceberg's."""
+    """Return a metadata table of an Iceberg table."""
     if place.format == "table":
         return spark.table(f"{place.name}.{name}")
     joint = "#" if place.is_path else "."
@@ -324,8 +324,9 @@ def _metadata(spark: SparkSession, place: Place, name: str) -> DataFrame:
 def _partition_columns(
     spark: SparkSession, place: Place, kind: str, frame: DataFrame
 ) -> tuple[str, ...]:
-    """Return the names of the partition columns of a table; of Iceberg, of those whose values are
-    partitions as they are.
+    """Return the names of the partition columns of a table.
+
+    An Iceberg table can be partitioned by a transformed column, which is not returned here.
     """
     if kind == "delta":
         named = place.name if place.format == "table" else f"delta.{quote(place.name)}"
@@ -344,7 +345,7 @@ def _partition_columns(
 
 
 def _partitions(frame: DataFrame, columns: Sequence[str]) -> tuple[Piece, ...]:
-    """Return the partitions of a table, with their numbers of rows, sorted by their values."""
+    """Return the partitions of a table and their numbers of rows, sorted by their values."""
     kinds: list[DataType] = [frame.schema[name].dataType for name in columns]
     if not columns or not all(isinstance(kind, _EXACT) for kind in kinds):
         return ()
@@ -357,7 +358,7 @@ def _partitions(frame: DataFrame, columns: Sequence[str]) -> tuple[Piece, ...]:
 
 
 def check_partition_texts(source: Source, columns: Sequence[str]) -> None:
-    """Refuse empty texts in partition columns, which Hive takes for NULL.
+    """Refuse empty strings in partition columns, because Hive reads them as NULL.
 
     Raises:
         AcidAnalysisError: EMPTY_PARTITION_VALUE.

@@ -13,7 +13,7 @@ from acidsql.metastore.moments import Bound, TimeMoment, moment_of_text
 from acidsql.scan.change_form import ChangeForm, keys_of, own_keys
 
 CHANGE_FEED = "readChangeFeed"
-"""Option that asks for changes instead of rows, as Delta Lake has it."""
+"""Option that requests changes instead of rows, as in Delta Lake."""
 
 _LATEST = "latest"
 _NET, _ALL = "netchanges", "none"
@@ -26,13 +26,13 @@ class ChangeOptions:
     """Options of a reader of changes.
 
     Attributes:
-        first: moment whose commits are the first ones; None where none is given.
+        first: moment of the first commits; None if it is not given.
         from_now: whether changes begin with the next commit.
-        last: moment whose commits are the last ones; None for those of now.
-        includes_first: whether what was committed at ``first`` itself is among the changes.
-        includes_last: the same of ``last``.
-        keys: names of columns that identify rows; None for those of the table.
-        net: whether what was inserted and deleted again is left out.
+        last: moment of the last commits; None for the latest commits.
+        includes_first: whether commits at ``first`` itself are included.
+        includes_last: whether commits at ``last`` itself are included.
+        keys: names of columns that identify rows; None for the table's keys.
+        net: whether to omit rows that were inserted and deleted again.
     """
 
     first: Bound | None = None
@@ -57,8 +57,8 @@ def change_options(given: Mapping[str, str], zone: ZoneInfo) -> ChangeOptions | 
     """Read the options of a reader of changes; return None if rows are requested.
 
     Args:
-        given: with keys in lower case.
-        zone: time zone of times that name none.
+        given: the options, with keys in lower case.
+        zone: time zone of times that name no zone.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, INVALID_PARAMETER_VALUE.
@@ -124,25 +124,25 @@ def _invalid(message: str) -> AcidAnalysisError:
 
 
 def moment_of_time(option: str, text: str, zone: ZoneInfo) -> TimeMoment:
-    """Return the moment of a text; without a zone it is a local time.
+    """Parse the time of an option to a moment; a text without a time zone is a local time.
 
     Args:
-        option: its name.
-        text: its value.
+        option: name of the option.
+        text: value of the option.
         zone: time zone of local times.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.
     """
     try:
-        found = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise AcidAnalysisError(
             "INVALID_PARAMETER_VALUE",
             f"{option} is {text!r}: give a time such as 2024-07-01 12:00:00",
             {"parameter": option},
         ) from error
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=zone)
-    since = found - datetime(1970, 1, 1, tzinfo=UTC)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return TimeMoment(microseconds=since // timedelta(microseconds=1))

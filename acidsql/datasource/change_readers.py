@@ -1,4 +1,4 @@
-"""Readers of changes for Spark: of a batch, and of a stream."""
+"""Spark's readers of changes, for a batch query and for a stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acidsql.errors import AcidAnalysisError
 
 _CHECKPOINT = "checkpoint"
 Offset = Mapping[str, str | None]
-"""Offset of a stream, as JSON has it."""
+"""Offset of a stream, in the form of JSON."""
 
 
 class ChangePartition(InputPartition):  # type: ignore[misc] # PySpark is not checked
@@ -44,16 +44,16 @@ class AcidChangeReader(DataSourceReader):  # type: ignore[misc]
             return [ChangePartition(task) for task in changes.tasks_of_options(names)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a part; Spark asks for one with the value None if there are none."""
+        """Read a part; if there are no parts, Spark reads one with the value None."""
         if partition.value is not None:
             yield from spark_batches(partition.value.batches(), self._schema, self._options.zone)
 
 
 class LateChangeReader(AcidChangeReader):
-    """Reader of changes for all queries of a frame or view: a task finds out what they are."""
+    """Reader of changes for all queries of a frame or view: a task determines the changes."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return one part, which says nothing about the changes."""
+        """Return one part, which contains no information about the changes."""
         return [InputPartition(self._options.on_another_machine())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -68,15 +68,15 @@ class LateChangeReader(AcidChangeReader):
 class AcidStreamReader(DataSourceStreamReader):  # type: ignore[misc]
     """Reader of the changes of a table as a stream.
 
-    A read transaction is open while Spark works on a batch, so that cleaners leave its files.
+    A read transaction is open while Spark works on a batch, so that cleaners retain its files.
 
     Args:
         options: the table.
-        schema: of the columns that are read.
+        schema: schema of the columns that are read.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, the options do not ask for changes, or
-            name their end.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.CHANGES, the options do not request changes, or
+            they name the end of the changes.
     """
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
@@ -91,12 +91,12 @@ class AcidStreamReader(DataSourceStreamReader):  # type: ignore[misc]
         self._held: ExitStack | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802 - PySpark's name
-        """Return the checkpoint before the first change, of a stream that is new."""
+        """Return the checkpoint before the first change, for a new stream."""
         with self._options.client() as client:
             return {_CHECKPOINT: Changes(client, *self._arguments, None).first()}
 
     def latestOffset(self) -> Offset:  # noqa: N802
-        """Return the checkpoint after all that is committed."""
+        """Return the checkpoint after the latest commit."""
         with self._options.client() as client:
             return {_CHECKPOINT: Changes(client, *self._arguments, None).latest()}
 
@@ -124,8 +124,8 @@ class AcidStreamReader(DataSourceStreamReader):  # type: ignore[misc]
         yield from spark_batches(partition.value.batches(), self._schema, self._options.zone)
 
     def commit(self, end: Offset) -> None:
-        """Let cleaners have the files of the batch."""
-        del end  # Spark keeps the offsets
+        """Release the files of the batch to cleaners."""
+        del end  # Spark stores the offsets
         self.stop()
 
     def stop(self) -> None:

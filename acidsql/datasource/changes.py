@@ -1,7 +1,7 @@
 """Changes of a table by ``format("acidsql")``, for batches and streams.
 
-The offset of a stream is a checkpoint: the write ids whose changes it has read. It is no number,
-since write id 7 may commit before 6.
+The offset of a stream is a checkpoint: the set of write ids whose changes the stream has read. A
+number would not be enough, because write id 7 can commit before write id 6.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ class ChangePart:
     """Stripes that contain changes of a table.
 
     Attributes:
-        table: its definition.
+        table: definition of the table.
         names: columns of the table that are read.
-        form: of the changes.
+        form: form of the changes.
         commits: facts about the write ids.
         changed: the write ids.
         txns: transactions that are visible.
         write_ids: write ids that are visible.
-        partitions: those of the files, in the order of their ordinals.
+        partitions: partitions of the files, in the order of their ordinals.
         replaced_by: write id of the base that replaced the rows of each partition, or None.
-        files: the files, and which stripes of each.
+        files: the files, each with its stripes to read.
     """
 
     table: Table
@@ -78,7 +78,7 @@ class ChangePart:
     files: tuple[FilePart, ...]
 
     def batches(self, source: Source) -> Iterator[pa.RecordBatch]:
-        """Read the changes, with the columns of ``CHANGE_FIELDS`` after those of the table."""
+        """Read the changes: the columns of the table, then the columns of ``CHANGE_FIELDS``."""
         snapshot = TableSnapshot(
             table=self.table,
             txns=self.txns,
@@ -106,11 +106,11 @@ class ChangePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeTask:
-    """Changes that one task reads; all of them where keys pair them.
+    """Changes that one task reads; if keys pair changes, one task reads all changes.
 
     Attributes:
-        names: of the columns that are returned.
-        parts: at least one.
+        names: names of the columns that are returned.
+        parts: parts of the changes; at least one.
     """
 
     names: tuple[str, ...]
@@ -128,10 +128,10 @@ class ChangeTask:
         if not form.keys:
             yield from (batch.select(list(self.names)) for batch in every)
             return
-        found = list(every)
-        if found:
-            known = {folded(name): name for name in found[0].schema.names}
-            pairs = paired(pa.Table.from_batches(found), form, known)
+        batches = list(every)
+        if batches:
+            known = {folded(name): name for name in batches[0].schema.names}
+            pairs = paired(pa.Table.from_batches(batches), form, known)
             yield from pairs.select(list(self.names)).to_batches()
 
 
@@ -149,10 +149,10 @@ class Changes:
     """Changes of a table, read under an open transaction.
 
     Args:
-        client: of the metastore.
-        name: of the table.
-        options: which changes.
-        txn_id: the transaction, which holds back cleaners; None if nothing is going to be read.
+        client: client of the metastore.
+        name: name of the table.
+        options: options that select the changes.
+        txn_id: the transaction, which holds back cleaners; None if no rows will be read.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CHANGE_FEED, UNSUPPORTED_FEATURE.ARROW_TABLE,
@@ -172,7 +172,7 @@ class Changes:
         self._form = replace(form, keys=keys_then(now, self.table, form.keys))
         self._metastore = client.metastore
         self._source = local_source()
-        own = frozenset() if txn_id is None else frozenset({txn_id})
+        own_txns = frozenset() if txn_id is None else frozenset({txn_id})
         self._lists = ChangeLists(
             reader=_Reader(
                 metastore=client.metastore,
@@ -181,12 +181,12 @@ class Changes:
                 learnt_places=client.learnt_places,
             ),
             txns=client.metastore.valid_txns(txn_id),
-            own=own,
+            own_txns=own_txns,
             listings=Listings(self._source.files, txn_id),
         )
 
     def first(self) -> str | None:
-        """Return the checkpoint before the first change; None for the rows that are there.
+        """Return the checkpoint before the first change; None to begin with the existing rows.
 
         Raises:
             AcidAnalysisError: VERSION_NOT_FOUND, HISTORY_NOT_AVAILABLE.
@@ -199,7 +199,7 @@ class Changes:
         return self._checkpoint(self._lists.seen(self.table, wanted, options.first, now))
 
     def latest(self) -> str:
-        """Return the checkpoint after all that is committed."""
+        """Return the checkpoint after the latest commit."""
         return self._checkpoint(self._lists.end(self.table, ChangeRange(first=None)))
 
     def _checkpoint(self, write_ids: ValidWriteIdList) -> str:
@@ -210,11 +210,11 @@ class Changes:
         """Divide the changes between the bounds of the options among tasks.
 
         Args:
-            names: of the columns, those of changes among them.
+            names: names of the columns, including the columns of changes.
 
         Raises:
-            AcidAnalysisError: see ``ChangeLists.between``; INVALID_PARAMETER_VALUE.CHANGES, there
-                is no first bound.
+            AcidAnalysisError: see ``ChangeLists.between``; INVALID_PARAMETER_VALUE.CHANGES, the
+                options have no first bound.
         """
         options = self._options
         if options.first is None:
@@ -231,9 +231,10 @@ class Changes:
         """Divide the changes between two checkpoints among tasks.
 
         Args:
-            start: None for the rows that are there at the end, each as an insert.
-            end: the later one.
-            names: of the columns, those of changes among them.
+            start: the earlier checkpoint; None returns the rows that exist at ``end``, each as an
+                insert.
+            end: the later checkpoint.
+            names: names of the columns, including the columns of changes.
 
         Raises:
             AcidAnalysisError: INVALID_CHECKPOINT, HISTORY_NOT_AVAILABLE, VERSION_HAS_OTHER_COLUMNS.
@@ -245,35 +246,35 @@ class Changes:
         return self._tasks(wanted, names)
 
     def _tasks(self, wanted: ChangeRange, names: Sequence[str]) -> list[ChangeTask]:
-        own, keys = self._names(names)
+        table_columns, keys = self._names(names)
         form = replace(self._form, net=self._form.net or wanted.first is None)
         changed, snapshots = self._lists.between(self.table, wanted, None)
         times = any(folded(name) == _NAMES[-1] for name in names)
         commits = self._lists.commits(self.table, changed, with_times=times)
         columns = columns_of(self.table)
-        read = Wanted(columns=columns, names=(*own, *keys), rows=None)
+        read = Wanted(columns=columns, names=(*table_columns, *keys), rows=None)
         parts: list[ChangePart] = []
         for snapshot in snapshots:
             reader = ChangeReader(
                 source=self._source, changes=snapshot, wanted=read, form=form, commits=commits
             )
             parts += self._parts(reader)
-        known = {folded(name): name for name in (*own, *_NAMES)}
+        known = {folded(name): name for name in (*table_columns, *_NAMES)}
         shown = tuple(known[folded(name)] for name in names)
         if form.keys and parts:
             return [ChangeTask(names=shown, parts=tuple(parts))]
         return [ChangeTask(names=shown, parts=(part,)) for part in parts]
 
     def _names(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return which columns of the table are read: those that are wanted, and further keys.
+        """Return the requested columns of the table, and the key columns that are read as well.
 
         Raises:
-            AcidAnalysisError: COLUMN_NOT_FOUND; INVALID_PARAMETER_VALUE.CHANGES, keys of a type
-                that is not compared without Spark.
+            AcidAnalysisError: COLUMN_NOT_FOUND; INVALID_PARAMETER_VALUE.CHANGES, a key has a type
+                that only Spark can compare.
         """
         columns = columns_of(self.table)
         wanted = [name for name in names if folded(name) not in _NAMES]
-        own = list(columns.chosen(wanted))
+        table_columns = list(columns.chosen(wanted))
         keys = columns.chosen(self._form.keys)
         for name in keys:
             if not _compares_alike(columns.field(name).type):
@@ -282,14 +283,14 @@ class Changes:
                     f"the key {quoted_name([name])} has a type that is not compared without Spark: "
                     "use acidsql.changes",
                 )
-        return own, [name for name in keys if name not in own]
+        return table_columns, [name for name in keys if name not in table_columns]
 
     def _parts(self, reader: ChangeReader) -> Iterator[ChangePart]:
         taken = reader.changes.snapshot
-        found = data_files(self._source, taken)
-        stripes = stripes_of(found, reader.wanted, partitions_of(taken, reader.wanted))
+        table_files = data_files(self._source, taken)
+        stripes = stripes_of(table_files, reader.wanted, partitions_of(taken, reader.wanted))
         reader.check_nothing_is_lost(stripes)
-        telling = filter(reader.may_tell, stripes)
+        telling = filter(reader.may_contain_changes, stripes)
         for group in weighted_groups(telling, stripe_bytes, limits().task_stripe_bytes):
             ordinals, files = file_parts(group)
             yield ChangePart(
@@ -307,5 +308,5 @@ class Changes:
 
 
 def _compares_alike(kind: pa.DataType) -> bool:
-    """Return whether Arrow finds the same values of a type equal as Spark does."""
+    """Return whether Arrow and Spark agree on which values of a type are equal."""
     return not (pa.types.is_floating(kind) or pa.types.is_nested(kind))

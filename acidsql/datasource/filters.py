@@ -1,4 +1,4 @@
-"""Filters of Spark as expressions of Arrow, for columns that both compare alike."""
+"""Conversion of Spark filters to Arrow expressions, for columns that both compare alike."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pyspark.sql import datasource as spark_filters
 from acidsql.format.identifiers import folded
 
 KEEPS_PLANS = hasattr(spark_filters, "EqualTo")
-"""Whether this PySpark has filters for data sources in Python, and keeps what it has planned for
-the first query of a relation: from 4.1 on.
+"""Whether this PySpark passes filters to Python data sources, and reuses the plan of a relation's
+first query: PySpark 4.1 and later.
 """
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -33,14 +33,15 @@ _TEXTS: dict[str, Callable[[Any, str], Any]] = {
 
 
 def expression_of(filters: Iterable[Any], schema: pa.Schema) -> pc.Expression | None:
-    """Return an expression that is true for all rows for which the filters are; None if no filter
-    can be converted.
+    """Return an expression that is true for every row that meets the filters.
+
+    It is None if no filter can be converted.
 
     Args:
-        filters: of PySpark's module for data sources; all of them hold.
-        schema: of the table's columns.
+        filters: filters of PySpark's module for data sources, connected by AND.
+        schema: schema of the table's columns.
     """
-    made = [found for one in filters if (found := _expression(one, schema)) is not None]
+    made = [expression for one in filters if (expression := _expression(one, schema)) is not None]
     return reduce(and_, made) if made else None
 
 
@@ -52,12 +53,12 @@ def _expression(one: Any, schema: pa.Schema) -> pc.Expression | None:
     if len(one.attribute) != 1:
         return None
     (name,) = one.attribute
-    # Tables do not distinguish fields of the same name in another case.
+    # Field names of a table are case-insensitive.
     names = {folded(known): known for known in schema.names}
-    found = names.get(folded(name))
-    if found is None:
+    field = names.get(folded(name))
+    if field is None:
         return None
-    column, data_type = pc.field(found), schema.field(found).type
+    column, data_type = pc.field(field), schema.field(field).type
     if kind == "IsNull":
         return column.is_null()
     if kind == "IsNotNull":
@@ -85,7 +86,9 @@ def _is_in(column: Any, values: Sequence[pa.Scalar], data_type: pa.DataType) -> 
 
 
 def _compares_alike(data_type: pa.DataType) -> bool:
-    """Return whether Arrow orders values as Spark does. NaN is equal to itself only in Spark, and
+    """Return whether Arrow orders the values of a type as Spark does.
+
+    It does not for floating-point numbers and timestamps. NaN equals itself only in Spark, and
     timestamps are local times here.
     """
     return any(
@@ -101,7 +104,7 @@ def _compares_alike(data_type: pa.DataType) -> bool:
 
 
 def _scalar(value: Any, data_type: pa.DataType) -> pa.Scalar | None:
-    """Return a value as one of a column's type; None if it is none."""
+    """Convert a value to a column's type; return None if the type has no such value."""
     if value is None or isinstance(value, float):
         return None
     try:

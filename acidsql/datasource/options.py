@@ -20,9 +20,9 @@ from acidsql.streaming.client import Client, open_client
 from acidsql.streaming.connecting import local_zone_name
 
 QUERY = "acidsql.query"
-"""Option that the scan of one query has (``bridge/SourceScans.java``)."""
+"""Option that marks the scan of one query (``bridge/SourceScans.java``)."""
 
-# Options of ``df.write`` in a session with ``acidsql.enable``, and what is not done here.
+# Options of ``df.write`` in a session with ``acidsql.enable`` that this source does not support.
 _WRITES_OTHERWISE = {
     "mergeSchema": "adds no columns to the table",
     "overwriteSchema": "does not replace the table",
@@ -32,10 +32,9 @@ _WRITES_OTHERWISE = {
 
 
 class PlannedFor(StrEnum):
-    """Queries that a reader is made for.
+    """Queries that a reader serves.
 
-    RELATION: all queries of a frame or view. ROWS: one query. FILTERED: one query, which has
-    filters.
+    RELATION: all queries of a frame or view. ROWS: one query. FILTERED: one query with filters.
     """
 
     RELATION = "relation"
@@ -45,13 +44,13 @@ class PlannedFor(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """Values of options that are not given, and what only a session knows.
+    """Default values of options, and settings that only a session has.
 
     Attributes:
         metastore: path of an embedded metastore's file, or ``thrift://host:port``.
-        time_zone: of the table's local times; None for that of the machine.
-        user: None for that of the process.
-        metastore_timeout: see ``acidsql.streaming.connect``, as the following.
+        time_zone: time zone of the table's local times; None for the zone of the machine.
+        user: name of the user; None for the user of the process.
+        metastore_timeout: see ``acidsql.streaming.connect``, also for the attributes below.
         txn_timeout: see there.
         lock_timeout: see there.
         synchronous: see there.
@@ -76,12 +75,12 @@ class SourceOptions:
 
     Attributes:
         table: ``db.t``, or a name in the database ``default``.
-        settings: the defaults, with the options that were given.
+        settings: the defaults, overridden by the given options.
         columns: names of the columns that are read; None for all.
-        moment: at which the table is read; None for now.
-        stream: name of a stream that is written; None if it has none.
-        changes: which changes are read instead of rows; None for rows.
-        planned_for: what a reader is made for.
+        moment: the table is read as of this moment; None for now.
+        stream: name of the stream that is written; None if it has no name.
+        changes: changes that are read instead of rows; None to read rows.
+        planned_for: queries that the reader serves.
     """
 
     table: str
@@ -106,7 +105,7 @@ class SourceOptions:
             raise _invalid("timeZone", name, "give the name of a time zone") from error
 
     def on_another_machine(self) -> SourceOptions:
-        """Return the options with the time zone and the metastore's file of this machine."""
+        """Return the options with this machine's time zone and metastore file filled in."""
         metastore = self.settings.metastore
         if not metastore.startswith(THRIFT):
             metastore = str(Path(metastore).resolve())
@@ -136,8 +135,8 @@ def source_options(given: Mapping[str, str], defaults: Defaults) -> SourceOption
     """Read the options of a reader or writer.
 
     Args:
-        given: with keys in lower case.
-        defaults: of those that are not given.
+        given: the options, with keys in lower case.
+        defaults: values of options that are not given.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE, INVALID_PARAMETER_VALUE.CHANGES,
@@ -189,11 +188,11 @@ def source_options(given: Mapping[str, str], defaults: Defaults) -> SourceOption
 
 
 def check_written(given: Mapping[str, str], table: str) -> None:
-    """Refuse options of other doors that say how a write changes a table: this one appends.
+    """Refuse options that other writers use to replace or merge rows: this source only appends.
 
     Args:
         given: options with keys in lower case.
-        table: its name, for the message.
+        table: name of the table, for the message.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.

@@ -1,4 +1,4 @@
-"""Reading by ``format("acidsql")``: stripes of one snapshot, read in the tasks."""
+"""Reading by ``format("acidsql")``: the tasks read the stripes of one snapshot."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from acidsql.streaming.client import Client
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePart:
-    """Some stripes of a file: their numbers, and the rows of the file that stand before each."""
+    """Some stripes of a file: the number of each, and how many rows of the file precede it."""
 
     file: DataFile
     stripes: tuple[tuple[int, int], ...]
@@ -45,13 +45,13 @@ class TaskPart:
     """Part of a snapshot that one task reads.
 
     Attributes:
-        table: its definition.
-        names: of the columns that are read.
-        rows: which rows are wanted; None for all.
+        table: definition of the table.
+        names: names of the columns that are read.
+        rows: filter of the rows; None for all rows.
         txns: transactions that are visible.
         write_ids: write ids that are visible.
-        partitions: those of the files, in the order of their ordinals.
-        files: the files, and what is read of each.
+        partitions: partitions of the files, in the order of their ordinals.
+        files: the files, each with its stripes to read.
     """
 
     table: Table
@@ -63,10 +63,10 @@ class TaskPart:
     files: tuple[FilePart, ...]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read the rows, a batch for each stripe with such rows.
+        """Read the rows; each stripe with matching rows gives one batch.
 
         Raises:
-            FormatError: FAILED_READ_FILE, the files may be gone since the snapshot was taken;
+            FormatError: FAILED_READ_FILE, a file may have been removed after the snapshot;
                 UNSUPPORTED_FEATURE.ARROW_TYPE_CHANGE, UNSUPPORTED_FEATURE.ARROW_VALUE.
         """
         source = local_source()
@@ -95,12 +95,12 @@ class TaskPart:
 def plan_tasks(
     options: SourceOptions, names: Sequence[str], rows: pc.Expression | None
 ) -> list[TaskPart]:
-    """Take a snapshot, and divide what is read of it among tasks.
+    """Take a snapshot, and divide its stripes among tasks.
 
     Args:
-        options: the table, and the version of it.
-        names: of the columns that are read.
-        rows: which rows are wanted; None for all.
+        options: the table and its version.
+        names: names of the columns that are read.
+        rows: filter of the rows; None for all rows.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.ARROW_TABLE, COLUMN_NOT_FOUND,
@@ -113,7 +113,7 @@ def plan_tasks(
 
 
 def read_now(options: SourceOptions, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Take a snapshot and read it, while cleaners are held back.
+    """Take a snapshot and read it; hold back cleaners until the end.
 
     Args:
         options: see ``plan_tasks``.
@@ -131,7 +131,7 @@ def read_now(options: SourceOptions, names: Sequence[str]) -> Iterator[pa.Record
 def _planned(
     options: SourceOptions, names: Sequence[str], rows: pc.Expression | None
 ) -> Iterator[Iterator[TaskPart]]:
-    """Yield the tasks of a snapshot, whose files stay until the block ends."""
+    """Yield the tasks of a snapshot; its files are retained until the block ends."""
     source = local_source()
     with options.client() as client:
         table = client.table(options.table)
@@ -152,7 +152,7 @@ def _snapshot(
     moment: Moment | None,
     txn_id: int,
 ) -> TableSnapshot:
-    """Take a snapshot of now, or of a moment, under a read transaction."""
+    """Take a snapshot of the current or an earlier state, under a read transaction."""
     metastore = client.metastore
     held = None if moment is None else hold_version(metastore, table, moment, txn_id)
     return take_snapshot(
@@ -167,9 +167,7 @@ def _snapshot(
 
 
 def _groups(source: Source, snapshot: TableSnapshot, wanted: Wanted) -> Iterator[list[Stripe]]:
-    """Yield the stripes of a snapshot that may have rows that are wanted, in a group for each
-    task.
-    """
+    """Yield the stripes of a snapshot that can have matching rows, in one group for each task."""
     files = data_files(source, snapshot)
     stripes = stripes_of(files, wanted, partitions_of(snapshot, wanted))
     return weighted_groups(stripes, stripe_bytes, limits().task_stripe_bytes)
@@ -177,8 +175,8 @@ def _groups(source: Source, snapshot: TableSnapshot, wanted: Wanted) -> Iterator
 
 def stripe_bytes(stripe: Stripe) -> int:
     """Return the size of a stripe in its file."""
-    own = stripe.file.known.tail.stripes[stripe.number]
-    return own.index_length + own.data_length + own.footer_length
+    extent = stripe.file.known.tail.stripes[stripe.number]
+    return extent.index_length + extent.data_length + extent.footer_length
 
 
 def _task(
@@ -187,7 +185,7 @@ def _task(
     rows: pc.Expression | None,
     stripes: Sequence[Stripe],
 ) -> TaskPart:
-    """Return a task with only those partitions of the snapshot that it needs."""
+    """Return a task that contains only the partitions that it needs."""
     ordinals, files = file_parts(stripes)
     return TaskPart(
         table=snapshot.table,
@@ -201,14 +199,15 @@ def _task(
 
 
 def file_parts(stripes: Sequence[Stripe]) -> tuple[list[int], tuple[FilePart, ...]]:
-    """Return the ordinals of the partitions that some stripes are in, and the stripes by file, with
-    the places of these ordinals instead of the ordinals.
+    """Group stripes by file, and return the ordinals of their partitions.
+
+    Each file refers to its partition by an index into these ordinals.
     """
     ordinals = sorted({stripe.file.ordinal for stripe in stripes})
     places = {ordinal: place for place, ordinal in enumerate(ordinals)}
     files = []
     for _, group in groupby(stripes, key=lambda stripe: id(stripe.file)):
-        own = list(group)
-        file = replace(own[0].file, ordinal=places[own[0].file.ordinal])
-        files.append(FilePart(file=file, stripes=tuple((s.number, s.first_row) for s in own)))
+        in_file = list(group)
+        file = replace(in_file[0].file, ordinal=places[in_file[0].file.ordinal])
+        files.append(FilePart(file=file, stripes=tuple((s.number, s.first_row) for s in in_file)))
     return ordinals, tuple(files)

@@ -15,7 +15,7 @@ from acidsql.session.process import check_session
 
 
 def refuse_old_spark() -> None:
-    """Refuse a PySpark without data sources in Python.
+    """Refuse a PySpark without Python data sources.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_SPARK_VERSION.
@@ -31,16 +31,16 @@ def refuse_old_spark() -> None:
 def register(spark: SparkSession) -> None:
     """Register ``format("acidsql")`` in a session, with the session's settings.
 
-    They are the metastore, its user, time-outs and principal, and the session's time zone, as they
-    are now; options of a reader or writer go before them. No setting of the session changes. From
-    Spark 4.1 on each query of the session reads only the columns and stripes that it needs.
+    The source copies the current metastore, user, time-outs, principal and time zone of the
+    session. Options of a reader or writer take precedence. No setting of the session changes. On
+    Spark 4.1 and later, each query of the session reads only the columns and stripes that it needs.
 
     Args:
         spark: the session.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_SPARK_VERSION, PySpark 3.5 has no data sources in Python;
-            WORKER_WITHOUT_ACIDSQL, the Python of Spark's workers does not have the packages;
+        AcidAnalysisError: UNSUPPORTED_SPARK_VERSION, PySpark 3.5 has no Python data sources;
+            WORKER_WITHOUT_ACIDSQL, the Python of Spark's workers lacks the packages;
             UNSUPPORTED_SESSION.
 
     >>> acidsql.register(spark)
@@ -55,7 +55,7 @@ def register(spark: SparkSession) -> None:
     check_worker(spark)
     with api.working(spark) as session:
         settings = session.settings
-        # Processes of the source do not reach the session, from which the token comes.
+        # The token comes from the session, which the source's processes cannot access.
         kerberos = settings.kerberos and settings.kerberos.with_current_token()
         defaults = Defaults(
             metastore=settings.metastore,
@@ -69,5 +69,5 @@ def register(spark: SparkSession) -> None:
             tls=settings.tls,
         )
         bridge.plan_source_scans(spark)
-    # A class of its own is sent to the processes of the source with these values in it.
+    # Spark sends this new class, with the values in it, to the source's processes.
     spark.dataSource.register(type("AcidDataSource", (AcidDataSource,), {"defaults": defaults}))

@@ -42,14 +42,14 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.scan.change_form import check_has_changes
 from acidsql.scan.versions import at_moment
 
-# Spark's rows of a stream come as Arrow from 4.1 on.
+# Spark 4.1 and later pass the rows of a stream as Arrow.
 _StreamArrowWriter = getattr(datasource, "DataSourceStreamArrowWriter", None)
 
 
 class AcidDataSource(DataSource):  # type: ignore[misc] # PySpark is not checked
-    """ACID tables as ``format("acidsql")``.
+    """Data source ``format("acidsql")``: ACID tables.
 
-    ``acidsql.register(spark)`` registers it, with the session's settings. After
+    ``acidsql.register(spark)`` registers it with the session's settings. After
     ``spark.dataSource.register(AcidDataSource)``, an option has to name the metastore.
     """
 
@@ -120,11 +120,11 @@ class AcidDataSource(DataSource):  # type: ignore[misc] # PySpark is not checked
         return AcidWriter(given, staging_for(given, schema.fieldNames()))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802
-        """Return a writer that appends each batch of a stream in one transaction, once.
+        """Return a writer that appends each batch of a stream exactly once, in one transaction.
 
         Raises:
             AcidAnalysisError: UNSUPPORTED_SPARK_VERSION, PySpark 4.0; INVALID_PARAMETER_VALUE, the
-                stream has no name; as ``writer``.
+                stream has no name; see also ``writer``.
         """
         given = self._written(overwrite)
         if _StreamArrowWriter is None:
@@ -159,10 +159,9 @@ class AcidPartition(InputPartition):  # type: ignore[misc]
 
 
 class LateReader(DataSourceReader):  # type: ignore[misc]
-    """Reader for all queries of a frame or view: each has one task, which takes the snapshot.
+    """Reader for all queries of a frame or view; each query has one task, which takes the snapshot.
 
-    Spark calls `partitions` for the first query only, so that nothing about files can be known
-    there.
+    Spark calls ``partitions`` only for the first query, so this method cannot list files.
     """
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
@@ -170,7 +169,7 @@ class LateReader(DataSourceReader):  # type: ignore[misc]
         self._schema = schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return one part, which says nothing about the rows."""
+        """Return one part, which contains no information about the rows."""
         return [InputPartition(self._options.on_another_machine())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -180,7 +179,7 @@ class LateReader(DataSourceReader):  # type: ignore[misc]
 
 
 class AcidReader(DataSourceReader):  # type: ignore[misc]
-    """Reader of the rows of one snapshot, which is taken when a query is planned."""
+    """Reader of the rows of one snapshot, which it takes when a query is planned."""
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         self._options = options
@@ -193,17 +192,17 @@ class AcidReader(DataSourceReader):  # type: ignore[misc]
         return [AcidPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a part; Spark asks for one with the value None if there are none."""
+        """Read a part; if there are no parts, Spark reads one with the value None."""
         if partition.value is None:
             return
         yield from spark_batches(partition.value.batches(), self._schema, self._options.zone)
 
 
 class FilteringReader(AcidReader):
-    """Reader that passes over partitions, files and stripes which filters exclude."""
+    """Reader that skips partitions, files and stripes that filters exclude."""
 
     def pushFilters(self, filters: list[Any]) -> list[Any]:  # noqa: N802 - PySpark's spelling
-        """Take filters to read less; Spark evaluates all of them once more, by its own rules."""
+        """Use filters to read less, and return all filters, so that Spark evaluates them too."""
         with self._options.client() as client:
             table = at_moment(
                 client.metastore, client.table(self._options.table), self._options.moment
@@ -214,7 +213,7 @@ class FilteringReader(AcidReader):
 
 @dataclass
 class StagedRows(WriterCommitMessage):  # type: ignore[misc]
-    """File with the rows of a task; None if it had none."""
+    """File with the rows of a task; None if the task had no rows."""
 
     path: Path | None
 
@@ -224,12 +223,13 @@ def _paths(messages: Sequence[Any]) -> list[Path]:
 
 
 class AcidWriter(DataSourceArrowWriter):  # type: ignore[misc]
-    """Writer of rows: tasks stage them, and the commit appends them in one transaction."""
+    """Writer of rows: tasks stage the rows, and the commit appends them in one transaction."""
 
     def __init__(self, options: SourceOptions, staging: Staging) -> None:
         self._options = options
         self._staging = staging
-        # Not by the tasks: one that ends after the others have failed would make it again.
+        # Tasks must not create the directory: a task that ends after the write has failed would
+        # create it again.
         staging.create()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedRows:
@@ -242,15 +242,15 @@ class AcidWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._staging.delete()
 
     def abort(self, messages: list[Any]) -> None:
-        """Delete what was staged."""
-        del messages  # tasks that failed have staged files too
+        """Delete the staged files."""
+        del messages  # failed tasks have staged files too
         self._staging.delete()
 
 
 if _StreamArrowWriter is not None:
 
     class AcidStreamWriter(_StreamArrowWriter):  # type: ignore[misc, valid-type]
-        """Writer of the batches of a stream, each in one transaction and once."""
+        """Writer of the batches of a stream: each exactly once, in one transaction."""
 
         def __init__(self, options: SourceOptions, staging: Staging) -> None:
             self._options = options
@@ -262,12 +262,12 @@ if _StreamArrowWriter is not None:
             return StagedRows(path=self._staging.write(iterator))
 
         def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
-            """Append the rows of a batch, unless they are there already."""
+            """Append the rows of a batch, unless the batch was committed before."""
             paths = _paths(messages)
             commit_batch(self._options, paths, str(self._options.stream), batchId)
             self._staging.forget(paths)
 
         def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
-            """Delete what a batch has staged."""
+            """Delete the staged files of a batch."""
             del messages, batchId
             self._staging.delete()

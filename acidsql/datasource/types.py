@@ -1,4 +1,4 @@
-"""Types of columns as Spark's data sources in Python have them, and their values."""
+"""Column types and values in the form of Spark's Python data sources."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from acidsql.syntax.lexer import quote
 
 _MICROS = 1_000_000
 _QUARTER_HOUR = 900
-# From here on offsets of time zones change at whole quarters of an hour only.
+# From here on, offsets of time zones change only at whole quarters of an hour.
 _FIRST_QUARTERS = 94_694_400  # 1973-01-01
-# After 400 years the Gregorian calendar repeats, with the same day of the week.
+# The Gregorian calendar, with its days of the week, repeats every 400 years.
 _CALENDAR_CYCLE = 146_097 * 86_400
 _FIRST_YEAR, _LAST_YEAR = -62_135_596_800 + 86_400, 253_402_300_800 - 86_400
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times
@@ -33,30 +33,30 @@ _ROW_ID_DDL = "struct<writeid:bigint,bucketid:int,rowid:bigint>"
 
 
 def schema_ddl(columns: TableColumns, names: Sequence[str]) -> str:
-    """Return the definition of columns, as Spark parses it.
+    """Return the definition of columns, in the form that Spark parses.
 
     Args:
-        columns: of the table.
-        names: of those that are wanted.
+        columns: columns of the table.
+        names: names of the requested columns.
     """
     return ", ".join(f"{quote(name)} {_column_ddl(columns, name)}" for name in names)
 
 
 def change_names(columns: TableColumns, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of columns of changes.
+    """Return the names of the columns of changes.
 
     Args:
-        columns: of the table.
-        names: of those that are wanted, in any case; None for all but ``row__id``.
+        columns: columns of the table.
+        names: names of the requested columns, in any case; None for all except ``row__id``.
 
     Raises:
         AcidAnalysisError: COLUMN_NOT_FOUND, INVALID_PARAMETER_VALUE.
     """
     if names is None:
         return (*columns.names, *_CHANGE_DDL)
-    own = {folded(name): name for name in _CHANGE_DDL}
-    columns.chosen([name for name in names if folded(name) not in own])
-    known = {**{folded(name): name for name in columns.schema.names}, **own}
+    change_columns = {folded(name): name for name in _CHANGE_DDL}
+    columns.chosen([name for name in names if folded(name) not in change_columns])
+    known = {**{folded(name): name for name in columns.schema.names}, **change_columns}
     return tuple(known[folded(name)] for name in names)
 
 
@@ -71,7 +71,7 @@ def _column_ddl(columns: TableColumns, name: str) -> str:
 
 
 def type_ddl(kind: ColumnType) -> str:
-    """Return a type as Spark reads it: CHAR and VARCHAR as STRING."""
+    """Return the text of a type for Spark, with STRING for CHAR and VARCHAR."""
     if kind.kind == "simple":
         return kind.text
     children = [type_ddl(child) for child in kind.children]
@@ -87,7 +87,7 @@ def type_ddl(kind: ColumnType) -> str:
 
 def arrow_schema(schema: StructType) -> pa.Schema:
     """Return the schema of the batches that Spark expects; instants are in UTC."""
-    # The name came with Spark 4.2; before, instants are in UTC anyway.
+    # The parameter is new in Spark 4.2; in earlier releases, instants are always in UTC.
     parameters = inspect.signature(to_arrow_schema).parameters
     return to_arrow_schema(schema, **({"timezone": "UTC"} if "timezone" in parameters else {}))
 
@@ -98,8 +98,8 @@ def spark_batches(
     """Yield the batches that Spark expects.
 
     Args:
-        batches: as the Arrow reader returns them, with the columns of the schema.
-        schema: of Spark's rows.
+        batches: batches of the Arrow reader, with the columns of the schema.
+        schema: schema of Spark's rows.
         zone: time zone of the local times.
     """
     target = arrow_schema(schema)
@@ -112,10 +112,10 @@ def spark_batches(
 
 
 def as_spark_has_it(values: pa.Array, target: pa.DataType, zone: ZoneInfo) -> pa.Array:
-    """Return values of a table as those of Spark: local times as instants, at any depth.
+    """Convert values of a table to Spark's: local times become instants, at any nesting depth.
 
     Args:
-        values: as the Arrow reader returns them; instants, the times of commits, have a time zone.
+        values: values of the Arrow reader. Instants, such as commit times, have a time zone.
         target: type that Spark expects.
         zone: time zone of the local times.
     """
@@ -147,7 +147,7 @@ def has_instants(kind: pa.DataType) -> bool:
 
 
 def _instants(values: pa.Array, zone: ZoneInfo) -> pa.Array:
-    """Return the instants of local times, in microseconds since 1970, without a zone."""
+    """Convert local times to instants, in microseconds since 1970, without a time zone."""
     local = numbers_of(values.cast(pa.int64()).fill_null(0))
     micros = local - offsets(local // _MICROS, zone) * _MICROS
     return array_of(micros, pa.timestamp("us"), values.is_valid() if values.null_count else None)
@@ -156,22 +156,22 @@ def _instants(values: pa.Array, zone: ZoneInfo) -> pa.Array:
 def offsets(seconds: Numbers, zone: ZoneInfo) -> Numbers:
     """Return the offsets from UTC, in seconds, of local times.
 
-    A time that is there twice is the earlier one; one that is left out is as much later as the gap
-    is long (Java's ``atZone`` of a local time).
+    A local time that occurs twice means the earlier instant. A local time in a gap moves forward by
+    the length of the gap (Java's ``atZone`` of a local time).
 
     Args:
-        seconds: local times, since 1970-01-01 00:00:00, shape (rows,).
+        seconds: local times in seconds since 1970-01-01 00:00:00, shape (rows,).
         zone: the time zone.
     """
-    # Python's calendar has the years 1 to 9999.
+    # Python's calendar covers the years 1 to 9999.
     early = np.minimum(0, (seconds - _FIRST_YEAR) // _CALENDAR_CYCLE)
     late = np.maximum(0, (seconds - _LAST_YEAR) // _CALENDAR_CYCLE + 1)
     moved = seconds - (early + late) * _CALENDAR_CYCLE
     steps = np.where(moved >= _FIRST_QUARTERS, _QUARTER_HOUR, 1)
     begins, places = np.unique(moved - moved % steps, return_inverse=True)
-    found = [
+    shifts = [
         (_EPOCH + timedelta(seconds=one)).replace(tzinfo=zone).utcoffset()
         for one in begins.tolist()
     ]
-    made = np.array([int(one.total_seconds()) if one else 0 for one in found], np.int64)
+    made = np.array([int(one.total_seconds()) if one else 0 for one in shifts], np.int64)
     return made[places] if len(made) else np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""Python of Spark's workers, which runs ``format("acidsql")``."""
+"""Check of the workers' Python, where Spark runs ``format("acidsql")``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PACKAGES = ("acidsql", "pyarrow", "numpy", "lark")
 _LACKING = (
     "import sys, importlib.util as u; print(*(n for n in sys.argv[1:] if not u.find_spec(n)))"
 )
-# A Python that has not started by then is not of use to a query either.
+# A Python that takes longer to start would be too slow for a query too.
 _START_SECONDS = 60
 
 
@@ -32,7 +32,7 @@ def check_worker(spark: SparkSession) -> None:
     """
     context = spark.sparkContext
     worker = context.pythonExec
-    # Files of ``spark.submit.pyFiles`` and ``addPyFile``, which Spark has workers import from.
+    # Workers import from the files of ``spark.submit.pyFiles`` and ``addPyFile``.
     sent = tuple(
         str(Path(SparkFiles.getRootDirectory()) / name) for name in context._python_includes
     )
@@ -47,16 +47,16 @@ def check_worker(spark: SparkSession) -> None:
 
 @lru_cache(maxsize=16)
 def _problem(worker: str, sent: tuple[str, ...]) -> str | None:
-    """Return what is wrong with a Python; None if nothing is."""
-    found = shutil.which(worker)
-    if found is None:
+    """Return the problem of a worker's Python; None if there is no problem."""
+    path = shutil.which(worker)
+    if path is None:
         return "which is not there"
-    if Path(found).absolute() == Path(sys.executable).absolute():
+    if Path(path).absolute() == Path(sys.executable).absolute():
         return None
     paths = [*sent, *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
         done = subprocess.run(
-            [found, "-c", _LACKING, *_PACKAGES],
+            [path, "-c", _LACKING, *_PACKAGES],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
             capture_output=True,
             text=True,

@@ -1,9 +1,8 @@
-"""Writing by ``format("acidsql")``: tasks stage rows, and the commit writes them in one
-transaction.
+"""Writing by ``format("acidsql")``: tasks stage rows, and the commit writes them.
 
-A transaction belongs to the process that has opened it, and Spark plans and commits in different
-ones. So nothing of the table is touched before the commit: then one process reads what was staged
-and writes it as a streaming client does.
+A transaction belongs to the process that opened it, but Spark plans and commits in different
+processes. Therefore a write does not change the table before the commit. At the commit, one process
+reads the staged rows and writes them in one transaction, as a streaming client does.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from acidsql.streaming import connect
 from acidsql.streaming.connection import StreamingConnection
 
 STAGING = "_acidsql_datasource_"
-"""Begin of the names of directories in a table that tasks stage in; readers ignore them."""
+"""Prefix of the names of staging directories in a table's directory; readers ignore them."""
 
 _AGENT = 'format("acidsql")'
-# A write that takes longer than this has ended without cleaning up.
+# A staging directory older than this belongs to a write that ended without cleaning up.
 _OLD_SECONDS = 7 * 86_400
 assert is_hidden(STAGING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staging:
-    """Directory on the local disk, or one that all machines share, for the rows of a write."""
+    """Staging directory of a write, on the local disk or on a disk that all machines share."""
 
     directory: Path
 
@@ -47,10 +46,10 @@ class Staging:
         self.directory.mkdir(exist_ok=True)
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Path | None:
-        """Write the rows of a task to a file of its own; return None if there are none.
+        """Write the rows of a task to a new file; return None if the task has no rows.
 
         Raises:
-            FileNotFoundError: the directory is not there: the write has failed meanwhile.
+            FileNotFoundError: the directory is missing, because the write has failed meanwhile.
         """
         path = self.directory / f"{uuid4().hex}.arrow"
         rows = 0
@@ -68,11 +67,11 @@ class Staging:
         return path if rows else None
 
     def delete(self) -> None:
-        """Delete everything that was staged, also by tasks that failed."""
+        """Delete all staged files, including those of failed tasks."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def forget(self, paths: Iterable[Path]) -> None:
-        """Delete files, and the directory if it is empty then."""
+        """Delete files, then the directory if it is empty."""
         for path in paths:
             path.unlink(missing_ok=True)
         with suppress(OSError):  # tasks of another batch stage in it
@@ -80,7 +79,7 @@ class Staging:
 
 
 def read_staged(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
-    """Read the rows of files one batch after the other."""
+    """Read the rows of staged files, batch by batch."""
     for path in paths:
         with pa.memory_map(str(path)) as stream, pa.ipc.open_file(stream) as file:
             for number in range(file.num_record_batches):
@@ -88,21 +87,21 @@ def read_staged(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
 
 
 def staging_for(options: SourceOptions, names: Sequence[str]) -> Staging:
-    """Check that rows with some columns can be written to a table; return where they are staged.
+    """Check that rows with some columns can be written to a table; return a staging directory.
 
     Args:
         options: the table.
-        names: of the columns.
+        names: names of the columns.
 
     Raises:
-        AcidAnalysisError: COLUMN_NOT_FOUND, INCOMPATIBLE_DATA_FOR_TABLE; as
+        AcidAnalysisError: COLUMN_NOT_FOUND, INVALID_PARAMETER_VALUE; see also
             ``acidsql.streaming.connect``.
     """
     with connection_to(options, None) as connection:
         table = connection.table
     _check_names(table, names)
     above = local_path(table.location)
-    assert above is not None  # streaming connections write to no other tables
+    assert above is not None  # without ``storage``, a connection writes only here
     _delete_old(above)
     return Staging(directory=above / f"{STAGING}{uuid4().hex}")
 
@@ -130,7 +129,7 @@ def _check_names(table: Table, names: Sequence[str]) -> None:
 
 
 def _delete_old(table: Path) -> None:
-    """Delete what writes have left whose driver was killed."""
+    """Delete the staging directories of writes whose driver was killed."""
     for path in table.glob(f"{STAGING}*"):
         with suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > _OLD_SECONDS:
@@ -138,7 +137,7 @@ def _delete_old(table: Path) -> None:
 
 
 def connection_to(options: SourceOptions, stream: str | None) -> StreamingConnection:
-    """Open a connection whose transactions have directories of their own."""
+    """Open a connection that gives each transaction its own directories."""
     settings = options.settings
     return connect(
         metastore=settings.metastore,
@@ -158,7 +157,7 @@ def connection_to(options: SourceOptions, stream: str | None) -> StreamingConnec
 
 
 def commit_staged(options: SourceOptions, paths: Sequence[Path]) -> None:
-    """Write staged rows in one transaction; nothing is left of it if that fails.
+    """Write staged rows in one transaction; if it fails, the table is unchanged.
 
     Raises:
         AcidAnalysisError: INVALID_RECORD, a value does not fit its column.
@@ -171,13 +170,13 @@ def commit_staged(options: SourceOptions, paths: Sequence[Path]) -> None:
 
 
 def commit_batch(options: SourceOptions, paths: Sequence[Path], stream: str, batch: int) -> None:
-    """Write the staged rows of a batch of a stream in one transaction, unless they are there.
+    """Write a stream's staged batch in one transaction, unless it was committed before.
 
     Args:
         options: the table.
-        paths: of the files.
-        stream: its name.
-        batch: number of the batch, which counts up.
+        paths: paths of the staged files.
+        stream: name of the stream.
+        batch: number of the batch; numbers increase.
 
     Raises:
         TransactionStateError: STREAM_OFFSET_CHANGED, another process writes the same batch.

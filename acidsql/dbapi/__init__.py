@@ -1,6 +1,6 @@
 """DB-API 2.0 (PEP 249) over a Spark session in the same process: ``acidsql.connect``.
 
-This module is what the PEP calls the module interface.
+This module implements the module interface of the PEP.
 """
 
 from __future__ import annotations

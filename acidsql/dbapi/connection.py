@@ -1,4 +1,4 @@
-"""Connections of the DB-API: a Spark session, and a transaction of several statements."""
+"""Connections of the DB-API: a Spark session, and a transaction with several statements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COUNTED = (Delete, Insert, Merge, MultiInsert, Update)
 
 
 class _Owner:
-    """Owner of a connection's transaction: it lives until the connection is closed or forgotten."""
+    """Owner of a connection's transaction, alive until the connection is closed or collected."""
 
     def __init__(self) -> None:
         self.is_open = True
@@ -48,8 +48,9 @@ class _Owner:
 class Connection:
     """Connection of the DB-API; made by ``acidsql.connect``.
 
-    Threads may share it: its statements run one after the other. As a context manager it commits at
-    the end of the block, rolls back after an exception, and is closed.
+    Threads may share a connection, and their statements run one after the other. As a context
+    manager, the connection commits at the end of the block, or rolls back after an exception. Then
+    it closes.
     """
 
     DataError = exceptions.DataError
@@ -71,7 +72,7 @@ class Connection:
 
     @property
     def spark(self) -> SparkSession:
-        """Its Spark session."""
+        """Spark session of the connection."""
         return self._spark
 
     @property
@@ -98,7 +99,7 @@ class Connection:
         return Cursor(self)
 
     def commit(self) -> None:
-        """Commit the open transaction, if there is one; if that fails, it is rolled back.
+        """Commit the open transaction, if there is one; roll it back if the commit fails.
 
         Raises:
             OperationalError: another transaction changed the same rows and committed first.
@@ -110,9 +111,9 @@ class Connection:
         self._end("ROLLBACK")
 
     def close(self) -> None:
-        """Roll back the open transaction, and end the use of the connection.
+        """Roll back the open transaction, and close the connection.
 
-        The Spark session goes on.
+        The Spark session stays open.
         """
         if not self._owner.is_open:
             return
@@ -137,7 +138,7 @@ class Connection:
             self.close()
 
     def __del__(self) -> None:
-        # The session rolls back what no program can end any more.
+        # The session rolls back a transaction that the program can no longer end.
         self._owner.is_open = False
 
     def _check_open(self) -> None:
@@ -146,7 +147,7 @@ class Connection:
 
     @contextmanager
     def _using(self) -> Iterator[None]:
-        """Let the statements of the block belong to this connection, one block at a time."""
+        """Run the statements of the block for this connection, one block at a time."""
         with self._lock:
             self._check_open()
             with translated(), acting_for(self._owner):
@@ -163,11 +164,11 @@ class Connection:
                 api.sql(self._spark, how)
 
     def _run(self, text: str, parameters: Row | None) -> tuple[DataFrame, int | None]:
-        """Run a statement, and return its answer with its ``affected_rows``."""
+        """Run a statement; return its answer and its ``affected_rows``."""
         with self._using():
             _check_number(text, parameters)
             statement = parse_in_session(self._spark, text)
-            # A value that is refused begins no transaction.
+            # Bind first, so that a refused value does not begin a transaction.
             bound = bind(text, api.literals(self._spark, parameters))
             if not self._autocommit and self._can_begin(statement):
                 api.sql(self._spark, "START TRANSACTION")
@@ -175,7 +176,7 @@ class Connection:
             return frame, affected_rows(statement, frame)
 
     def _run_many(self, text: str, rows: Sequence[Row]) -> int:
-        """Run a statement with each row of values, and return the number of affected rows, or -1.
+        """Run a statement with each row of values; return the number of affected rows, or -1.
 
         Raises:
             ProgrammingError: the statement returns rows.
@@ -198,7 +199,7 @@ class Connection:
             return total
 
     def _insert_rows(self, statement: Insert, template: RowTemplate, rows: Sequence[Row]) -> int:
-        """Run one INSERT with all rows; several if a row would change the values of another."""
+        """Run one INSERT with all rows, or one for each group if a common type changes a value."""
         targets = cache(lambda: template.targets(self._types(statement)))
         texts: list[tuple[str, TypedRows | None]] = []
         for group in groups_of(rows, targets):
@@ -222,9 +223,7 @@ class Connection:
         return self._spark.createDataFrame(typed.rows, typed.schema)
 
     def _types(self, statement: Insert) -> list[str]:
-        """Return the types of the columns that an INSERT has values for; none if they are not known
-        here.
-        """
+        """Return the types of the columns that an INSERT fills; none if the table is not ACID."""
         with api.working(self._spark) as session:
             table = find_acid_table(session, statement.name)
         if table is None:
@@ -237,8 +236,9 @@ class Connection:
 
     @contextmanager
     def _one_transaction(self, statement: Statement | None) -> Iterator[None]:
-        """Make the statements of the block one transaction, if each would commit by itself and
-        could be rolled back.
+        """Run the statements of the block in one transaction.
+
+        Without autocommit, or if the statement cannot begin a transaction, this changes nothing.
         """
         if not (self._autocommit and self._can_begin(statement)):
             yield
@@ -252,8 +252,10 @@ class Connection:
         self.commit()
 
     def _can_begin(self, statement: Statement | None) -> bool:
-        """Return whether a transaction can begin before a statement: none is open, and the
-        statement changes rows of transactional tables, which can be rolled back.
+        """Return whether a transaction can begin before a statement.
+
+        It can if none is open, and the statement only changes rows of transactional tables, so that
+        its changes can be rolled back.
         """
         names = _changed(statement)
         if not names or self._has_transaction():
@@ -263,10 +265,10 @@ class Connection:
 
 
 def _check_number(text: str, parameters: Row | None) -> None:
-    """Refuse more values than there are question marks.
+    """Check that a statement does not have more values than question marks.
 
     Raises:
-        ProgrammingError: there are more.
+        ProgrammingError: it has more.
     """
     if parameters is None or isinstance(parameters, Mapping):
         return
@@ -278,17 +280,17 @@ def _check_number(text: str, parameters: Row | None) -> None:
 
 
 def _values(parameters: Row) -> int:
-    """Return the number of values for question marks."""
+    """Return the number of values for question marks; 0 for a mapping."""
     return 0 if isinstance(parameters, Mapping) else len(parameters)
 
 
 def _sum(total: int, count: int) -> int:
-    """Add a number of rows; -1 is a number that is not known."""
+    """Add two numbers of rows; -1 means that a number is not known."""
     return total + count if min(total, count) >= 0 else -1
 
 
 def _changed(statement: Statement | None) -> list[Name]:
-    """Return the tables whose rows a statement changes such that ROLLBACK could undo it."""
+    """Return the tables that a statement changes, if ROLLBACK could undo the changes."""
     match statement:
         case Insert():
             return [] if statement.overwrite else [statement.name]
@@ -301,7 +303,7 @@ def _changed(statement: Statement | None) -> list[Name]:
 
 
 def affected_rows(statement: Statement | None, frame: DataFrame) -> int | None:
-    """Return how many rows a statement changed, -1 if that is not known, None if it has a result.
+    """Return the number of changed rows; -1 if it is not known, None if there is a result.
 
     Args:
         statement: the statement.
@@ -322,15 +324,15 @@ def connect(
 
     Args:
         spark: the session; by default the active one, or a new one.
-        database: current database of the connection, which has a session of its own then
-            (``spark.newSession()``); by default it is that of the session.
+        database: current database of the connection; by default that of the session. If it is
+            given, the connection uses a separate session (``spark.newSession()``).
         autocommit: whether each statement commits by itself. If not, a transaction begins before
-            the first statement that changes rows of a transactional table, and ends by ``commit``
-            or ``rollback``.
+            the first statement that changes rows of a transactional table, and ``commit`` or
+            ``rollback`` ends it.
 
     Raises:
-        ProgrammingError: there is no such database, or no Java to start Spark with.
-        NotSupportedError: UNSUPPORTED_SESSION, it is a session of Spark Connect.
+        ProgrammingError: the database does not exist, or there is no Java to start Spark.
+        NotSupportedError: UNSUPPORTED_SESSION, the session is one of Spark Connect.
 
     >>> with acidsql.connect(spark) as connection:
     ...     cursor = connection.cursor()
@@ -339,14 +341,14 @@ def connect(
     2
     [('Kim',), ('Bob',)]
     """
-    found = spark
-    if found is None:
+    session = spark
+    if session is None:
         with translated(), java_needed():
-            found = SparkSession.builder.getOrCreate()
+            session = SparkSession.builder.getOrCreate()
     with translated():
-        check_session(found)
+        check_session(session)
     if database is not None:
-        found = found.newSession()
+        session = session.newSession()
         with translated():
-            api.sql(found, f"USE {quote(database)}")
-    return Connection(found, autocommit=autocommit)
+            api.sql(session, f"USE {quote(database)}")
+    return Connection(session, autocommit=autocommit)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 class Cursor:
     """Cursor of a connection; made by ``Connection.cursor``.
 
-    Rows are tuples. ``fetchone``, ``fetchmany`` and iteration take one partition of the result
-    after the other from Spark, so that the memory of this process need not hold them all.
+    Rows are tuples. ``fetchone``, ``fetchmany`` and iteration fetch the result from Spark one
+    partition at a time, so the whole result need not fit into the memory of this process.
 
     Attributes:
         arraysize: number of rows that ``fetchmany`` returns by default.
-        connection: its connection.
-        lastrowid: None, there are no such ids.
+        connection: connection of the cursor.
+        lastrowid: always None, because acidsql does not generate row ids of this kind.
     """
 
     lastrowid = None
@@ -45,14 +45,15 @@ class Cursor:
 
     @property
     def description(self) -> tuple[Column, ...] | None:
-        """Name, type code, None, size, precision, scale and nullability of each column; None if the
-        last statement had no result.
+        """Description of each column of the result; None if the last statement had no result.
+
+        A description has the name, type code, None, size, precision, scale and nullability.
         """
         return self._description
 
     @property
     def rowcount(self) -> int:
-        """Number of rows that the last statement changed; -1 of a query, and if it is not known."""
+        """Number of rows that the last statement changed; -1 for a query, or if it is not known."""
         return self._rowcount
 
     @property
@@ -64,7 +65,7 @@ class Cursor:
         """Run a statement.
 
         Args:
-            operation: its text.
+            operation: text of the statement.
             parameters: a sequence of values for ``?``, or a mapping for ``:name``.
         """
         self._begin()
@@ -80,8 +81,8 @@ class Cursor:
     def executemany(self, operation: str, seq_of_parameters: Sequence[Row]) -> Self:
         """Run a statement with each of several rows of values, all in one transaction.
 
-        An ``INSERT … VALUES`` of one row is run once, with all rows; more often if rows have values
-        of other types, which would become others by a common one.
+        An ``INSERT … VALUES`` with one row runs once, with all rows. It runs several times if the
+        rows have values of different types that a common type would change.
 
         Raises:
             ProgrammingError: the statement returns rows.
@@ -110,25 +111,25 @@ class Cursor:
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
         """Return the next rows, at most ``size`` (by default ``arraysize``)."""
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         for _ in range(self.arraysize if size is None else size):
             row = self.fetchone()
             if row is None:
                 break
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Return all rows that are left."""
+        """Return all remaining rows."""
         if self._frame is not None and self._rows is None:
             self._check_open()
             with translated():
                 self._rows = iter(self._frame.collect())
         rows = self._result()
         with translated():
-            found = [tuple(row) for row in rows]
-        self._advance(len(found))
-        return found
+            tuples = [tuple(row) for row in rows]
+        self._advance(len(tuples))
+        return tuples
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         while (row := self.fetchone()) is not None:
@@ -141,7 +142,7 @@ class Cursor:
         """Do nothing, as the PEP allows."""
 
     def close(self) -> None:
-        """Forget the result, but ``rowcount``; let cleaners remove the files of its snapshot."""
+        """Discard the result except ``rowcount``; cleaners can then remove its snapshot's files."""
         self._closed = True
         count = self._rowcount
         self._forget()

@@ -1,4 +1,4 @@
-"""Exceptions of the DB-API, made of those of acidsql and Spark by their SQLSTATE."""
+"""Exceptions of the DB-API; errors of acidsql and Spark map to them by their SQLSTATE."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from acidsql.bridge import GatewayError
 
 
 class Warning(Exception):  # noqa: A001, N818 - the PEP's name
-    """Important warning; none is raised."""
+    """Important warning, which acidsql never raises."""
 
 
 class Error(Exception):
-    """Root of all errors of the DB-API; the error of acidsql or Spark is its ``__cause__``.
+    """Root of all errors of the DB-API; its ``__cause__`` is the error of acidsql or Spark.
 
     Attributes:
-        condition: condition name of that error; None if it has none.
-        sqlstate: its SQLSTATE; None if it has none.
+        condition: condition name of the cause; None if it has none.
+        sqlstate: SQLSTATE of the cause; None if it has none.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """Wrong use of a connection or a cursor: it is closed, or has no result."""
+    """Wrong use of a connection or a cursor, for example after it is closed."""
 
 
 class DatabaseError(Error):
@@ -43,7 +43,7 @@ class DataError(DatabaseError):
 
 
 class OperationalError(DatabaseError):
-    """Failure that is not the program's: a conflict, a lock, the metastore, a file system."""
+    """Failure outside the program: a conflict, a lock, the metastore, a file system."""
 
 
 class IntegrityError(DatabaseError):
@@ -62,8 +62,8 @@ class NotSupportedError(DatabaseError):
     """Statement or method that is not supported."""
 
 
-# By the class of the SQLSTATE, its first two characters. The classes are those of the SQL standard,
-# and then of PostgreSQL (53 to 58, XX) and Spark (K…).
+# The keys are SQLSTATE classes, the first two characters of the SQLSTATE. They come from the SQL
+# standard, PostgreSQL (53 to 58, XX) and Spark (K…).
 _BY_CLASS: Mapping[str, type[DatabaseError]] = {
     "08": OperationalError,
     "0A": NotSupportedError,
@@ -91,7 +91,7 @@ _BY_CLASS: Mapping[str, type[DatabaseError]] = {
 
 
 def error_class(sqlstate: str | None) -> type[DatabaseError]:
-    """Return the class of the error of an SQLSTATE.
+    """Return the exception class of an SQLSTATE.
 
     >>> error_class("40001").__name__, error_class(None).__name__
     ('OperationalError', 'DatabaseError')
@@ -101,7 +101,7 @@ def error_class(sqlstate: str | None) -> type[DatabaseError]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise the errors of acidsql and Spark within the block as those of the DB-API."""
+    """Translate errors of acidsql and Spark within the block to errors of the DB-API."""
     try:
         yield
     except PySparkException as error:
@@ -114,7 +114,7 @@ def translated() -> Iterator[None]:
 
 
 def _condition(error: PySparkException) -> str | None:
-    # PySpark 3.5 knows only the older name.
+    # PySpark 3.5 has only the older name of the method.
     getter = getattr(error, "getCondition", None) or error.getErrorClass
     name = getter()
     return None if name is None else str(name)

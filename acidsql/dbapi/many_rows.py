@@ -1,4 +1,4 @@
-"""Rows of ``executemany`` as one statement: ``INSERT … VALUES (?, ?)`` with a row for each."""
+"""Rows of ``executemany``, combined into one ``INSERT … VALUES (?, ?)`` statement."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class RowTemplate:
 
     Attributes:
         head: text before ``VALUES``.
-        row: what is between the parentheses of the row.
+        row: text between the parentheses of the row.
     """
 
     head: str
     row: str
 
     def of_literals(self, rows: Sequence[Mapping[str, str] | Sequence[str]]) -> str:
-        """Return the text with a row for each of ``rows``, whose values are SQL texts."""
+        """Return the statement with all ``rows``, whose values are SQL texts."""
         written = ", ".join(f"({bind(self.row, row)})" for row in rows)
         return f"{self.head} VALUES {written}"
 
     def of_frame(self, columns: Mapping[str, str] | Sequence[str], frame: str) -> str:
-        """Return the text with the rows of a DataFrame, which it names in braces.
+        """Return the statement that inserts a DataFrame, whose name it has in braces.
 
         Args:
             columns: SQL text that replaces each parameter.
@@ -44,27 +44,29 @@ class RowTemplate:
         return f"{_escaped(self.head)} SELECT {row} FROM {{{frame}}}"
 
     def targets(self, types: Sequence[str]) -> Mapping[int | str, str]:
-        """Return the types of columns whose values are parameters and nothing else, by the position
-        or the name of the parameter; of a name only if all its columns have one type.
+        """Return the types of the columns whose value is exactly one parameter.
+
+        The keys are the positions or the names of the parameters. A name is only included if all
+        its columns have the same type.
 
         Args:
-            types: of the columns, in the order of the row's values.
+            types: types of the columns, in the order of the row's values.
         """
         items = _items(self.row)
         if len(items) != len(types):
             return {}
-        found: dict[int | str, set[str]] = {}
+        types_by_place: dict[int | str, set[str]] = {}
         before = 0
         for item, kind in zip(items, types, strict=True):
             alone = _ALONE.fullmatch(item)
             if alone is not None:
-                found.setdefault(alone["name"] or before, set()).add(kind)
+                types_by_place.setdefault(alone["name"] or before, set()).add(kind)
             before += positional_markers(item)
-        return {place: kinds.pop() for place, kinds in found.items() if len(kinds) == 1}
+        return {place: kinds.pop() for place, kinds in types_by_place.items() if len(kinds) == 1}
 
 
 def _items(row: str) -> list[str]:
-    """Divide what is between the parentheses of a row at its commas.
+    """Split the text between the parentheses of a row at its commas.
 
     >>> _items("?, concat('a,b', ?)")
     ['?', " concat('a,b', ?)"]
@@ -81,12 +83,12 @@ def _items(row: str) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Double the braces of a text, since names in braces are those of DataFrames."""
+    """Double the braces of a text, because a name in single braces refers to a DataFrame."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def row_template(text: str, statement: Insert) -> RowTemplate | None:
-    """Return the template of an ``INSERT … VALUES (…)`` of one row; None if it is another one.
+    """Return the template of an ``INSERT … VALUES (…)`` with one row; None for another statement.
 
     >>> from acidsql.syntax import parse
     >>> text = "INSERT INTO t VALUES (?, upper(?))"
@@ -94,21 +96,21 @@ def row_template(text: str, statement: Insert) -> RowTemplate | None:
     RowTemplate(head='INSERT INTO t ', row='?, upper(?)')
     """
     text = blank_comments(text)
-    found = _VALUES.match(text, statement.query.start)
-    if found is None or statement.replaces:  # a row may replace the one before it
+    keyword = _VALUES.match(text, statement.query.start)
+    if keyword is None or statement.replaces:  # a row may replace the one before it
         return None
-    end = _closing(text, found.end())
+    end = _closing(text, keyword.end())
     if end is None or text[end + 1 :].strip().rstrip(";").strip():
         return None
-    row = text[found.end() + 1 : end]
-    # DEFAULT has another meaning outside VALUES.
+    row = text[keyword.end() + 1 : end]
+    # DEFAULT has a different meaning outside VALUES.
     if any(_DEFAULT.search(span.of(row)) for span in code_spans(row)):
         return None
     return RowTemplate(head=text[: statement.query.start], row=row)
 
 
 def _closing(text: str, opening: int) -> int | None:
-    """Return the offset of the parenthesis that closes the one at ``opening``."""
+    """Return the offset of the parenthesis that closes the parenthesis at ``opening``."""
     depth = 0
     for span in code_spans(text):
         for i in range(max(span.start, opening), span.end):

@@ -1,8 +1,8 @@
-"""Rows of parameters for ``executemany``: types of their values, and groups of rows of one type.
+"""Types of the values of ``executemany``, and groups of rows with the same types.
 
-A column of ``VALUES`` or of a DataFrame has one type. A common type may change the values of
-several types, as a DOUBLE changes a DECIMAL next to it. Their rows are written apart then, so that
-each is stored as ``execute`` stores it.
+A column of ``VALUES`` or of a DataFrame has one type. If a column has values of several types, a
+common type can change some values: DOUBLE changes a DECIMAL, for example. These rows are written
+separately, so that each value is stored as ``execute`` stores it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from acidsql.syntax.values import MOST_DIGITS, decimal_type, plain
 
 Row = Mapping[str, Any] | Sequence[Any]
 Targets = Mapping[int | str, str]
-"""Types of columns by the parameter, a position or a name, that is all of their value."""
+"""Types of the columns whose value is exactly one parameter, by its position or name."""
 
 _INT, _LONG = 1 << 31, 1 << 63
 _INTEGER, _DOUBLE, _FLOAT, _DECIMAL = "integer", "double", "float", "decimal"
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
-# Python's types of one kind whose values need no look: subclasses do.
+# Python types whose values all have one kind. Values of subclasses are inspected one by one.
 _KINDS: Mapping[type, str] = {
     bool: "boolean",
     bytes: "binary",
@@ -78,8 +78,8 @@ class RowGroup:
     """Rows whose values have one kind for each parameter; NULL has every kind.
 
     Attributes:
-        names: of the parameters; None if they have positions.
-        kinds: of the parameters; None if all values are NULL.
+        names: names of the parameters; None if they have positions.
+        kinds: kind of each parameter; None if all its values are NULL.
         columns: values of each parameter.
         size: number of rows.
     """
@@ -90,7 +90,7 @@ class RowGroup:
     columns: tuple[Sequence[Any], ...]
 
     def rows(self) -> list[Row]:
-        """Return the rows, whose values have one type of SQL as literals."""
+        """Return the rows; as literals, the values of each parameter have one SQL type."""
         columns = [
             _as_kind(values, kind) for values, kind in zip(self.columns, self.kinds, strict=True)
         ]
@@ -101,14 +101,14 @@ class RowGroup:
 
 
 def groups_of(rows: Sequence[Row], targets: Callable[[], Targets]) -> list[RowGroup]:
-    """Divide rows of parameters into groups, as few as can be; each keeps the order of its rows.
+    """Divide rows of parameters into as few groups as possible; groups keep the row order.
 
     Args:
         rows: sequences or mappings.
-        targets: is called if it matters which columns take the values.
+        targets: function that is called if the result depends on the columns' types.
 
     Raises:
-        AcidAnalysisError: a value has no type, or is out of range, as ``values.literal`` says it.
+        AcidAnalysisError: a value has no type or is out of range; see ``values.literal``.
     """
     shapes: dict[object, list[Row]] = {}
     for row in rows:
@@ -118,7 +118,7 @@ def groups_of(rows: Sequence[Row], targets: Callable[[], Targets]) -> list[RowGr
 
 
 def _groups(rows: Sequence[Row], targets: Callable[[], Targets]) -> Iterable[RowGroup]:
-    """Divide rows that have the same parameters."""
+    """Divide rows that have the same parameters into groups."""
     first = rows[0]
     if isinstance(first, Mapping):
         names: tuple[str, ...] | None = tuple(first)
@@ -127,7 +127,7 @@ def _groups(rows: Sequence[Row], targets: Callable[[], Targets]) -> Iterable[Row
     else:
         names, places = None, range(len(first))
         columns = [list(values) for values in zip(*rows, strict=True)]
-    found: list[str | None] = []
+    first_kinds: list[str | None] = []
     mixed: dict[int, list[str]] = {}
     for i, place in enumerate(places):
         kinds = _kinds(columns, i)
@@ -135,21 +135,23 @@ def _groups(rows: Sequence[Row], targets: Callable[[], Targets]) -> Iterable[Row
             kinds = _merged(kinds, columns[i], partial(_target, targets, place))
             if len(set(kinds)) > 1:
                 mixed[i] = kinds
-            found.append(kinds[0])
+            first_kinds.append(kinds[0])
         else:
-            found.append(kinds)
+            first_kinds.append(kinds)
     if not mixed:
-        yield RowGroup(size=len(rows), names=names, kinds=tuple(found), columns=tuple(columns))
+        yield RowGroup(
+            size=len(rows), names=names, kinds=tuple(first_kinds), columns=tuple(columns)
+        )
         return
     divided: dict[tuple[str, ...], list[int]] = {}
     for number, key in enumerate(zip(*mixed.values(), strict=True)):
         divided.setdefault(key, []).append(number)
     for key, numbers in divided.items():
-        own = dict(zip(mixed, key, strict=True))
+        kind_by_position = dict(zip(mixed, key, strict=True))
         yield RowGroup(
             size=len(numbers),
             names=names,
-            kinds=tuple(own.get(i, kind) for i, kind in enumerate(found)),
+            kinds=tuple(kind_by_position.get(i, kind) for i, kind in enumerate(first_kinds)),
             columns=tuple([values[n] for n in numbers] for values in columns),
         )
 
@@ -159,9 +161,9 @@ def _target(targets: Callable[[], Targets], place: int | str) -> str:
 
 
 def _kinds(columns: list[list[Any]], i: int) -> str | list[str] | None:
-    """Return the one kind of all values of a column, None if all are NULL, or the kind of each.
+    """Return the common kind of a column's values, the kind of each value, or None if all are NULL.
 
-    Scalars of numpy and pandas in it are replaced by Python's.
+    Scalars of numpy and pandas in the column are replaced by Python values.
     """
     types = set(map(type, columns[i])) - {type(None)}
     if not types:
@@ -176,9 +178,9 @@ def _kinds(columns: list[list[Any]], i: int) -> str | list[str] | None:
 
 
 def kind_of(value: object) -> str:
-    """Return a name for the type of SQL that a value has as a literal.
+    """Return a name for the SQL type that a value has as a literal.
 
-    Integers are of one kind, as an INT is a BIGINT of the same value.
+    All integers have one kind, because an INT does not change its value as a BIGINT.
 
     >>> kind_of(5), kind_of(Decimal("1.50")), kind_of([1, "a", None])
     ('integer', 'decimal(3,2)', 'array<integer,string>')
@@ -196,7 +198,7 @@ def kind_of(value: object) -> str:
         return f"map<{_all(value)};{_all(value.values())}>"
     if type(value).__module__ == "numpy" and type(value).__name__ == "float32":
         return _FLOAT
-    return f"{type(value).__name__} {id(value)}"  # a Column: a type that is not known
+    return f"{type(value).__name__} {id(value)}"  # a Column, whose type is not known
 
 
 def _all(values: Iterable[object]) -> str:
@@ -204,7 +206,7 @@ def _all(values: Iterable[object]) -> str:
 
 
 def _merged(kinds: list[str], values: Sequence[Any], target: Callable[[], str]) -> list[str]:
-    """Return kinds such that values that keep their value in a common type have the same one."""
+    """Merge the kinds whose values a common type does not change."""
     different = set(kinds)
     if len(different) == 1:
         return kinds
@@ -221,7 +223,7 @@ def _merged(kinds: list[str], values: Sequence[Any], target: Callable[[], str]) 
         some = [value for value, kind in pairs if kind in alike and value is not None]
         if column in _NUMBERS and _decimal(some) is not None:
             merged |= dict.fromkeys(alike, _DECIMAL)
-        else:  # as texts they differ by the number of zeros
+        else:  # in a text column, decimals of different scale differ by their trailing zeros
             merged |= {
                 kind: f"{_DECIMAL} of scale {kind.partition(',')[2]}" for kind in of_decimals
             }
@@ -229,7 +231,7 @@ def _merged(kinds: list[str], values: Sequence[Any], target: Callable[[], str]) 
 
 
 def _as_kind(values: Sequence[Any], kind: str | None) -> Sequence[Any]:
-    """Return the values of a column of one kind such that all are of one type of Python's."""
+    """Convert the values of a column of one kind to one Python type."""
     if kind == _DOUBLE:
         return [None if value is None else float(value) for value in values]
     if kind is not None and kind.startswith(_DECIMAL):
@@ -239,13 +241,13 @@ def _as_kind(values: Sequence[Any], kind: str | None) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedRows:
-    """Values of parameters with a type of Spark for each, as literals of the values would have.
+    """Values of parameters with their Spark types, which are the types of equal literals.
 
     Attributes:
-        schema: a column for each parameter that has values; its name is that of the parameter,
-            or ``p`` and its position.
+        schema: a column for each parameter that has values. It has the name of the parameter, or
+            ``p`` and the position.
         rows: values in the order of the columns.
-        columns: SQL text that replaces each parameter; ``NULL`` if it has no value in any row.
+        columns: SQL text that replaces each parameter; ``NULL`` if all its values are NULL.
     """
 
     schema: StructType
@@ -254,7 +256,7 @@ class TypedRows:
 
 
 def typed_rows(group: RowGroup) -> TypedRows | None:
-    """Find a type for each parameter; None if there is none, and literals have to be written."""
+    """Find a type for each parameter; None if one has no type, so that literals are needed."""
     names = group.names or [f"p{i}" for i in range(len(group.kinds))]
     fields: list[StructField] = []
     kept: list[Sequence[Any]] = []
@@ -277,7 +279,7 @@ def typed_rows(group: RowGroup) -> TypedRows | None:
 
 
 def _data_type(kind: str, values: Sequence[Any]) -> DataType | None:
-    """Return Spark's type of the values of a column of one kind; None if there is none."""
+    """Return the Spark type for the values of a column of one kind; None if there is none."""
     present = [value for value in values if value is not None]
     if kind == _INTEGER:
         return _integer(present)
@@ -297,7 +299,7 @@ def _integer(values: Sequence[int]) -> DataType | None:
 
 
 def _decimal(values: Iterable[Decimal | int]) -> DecimalType | None:
-    """Return the narrowest DECIMAL that has all values; None if none is wide enough."""
+    """Return the narrowest DECIMAL that can store all values; None if none is wide enough."""
     types = [decimal_type(Decimal(value)) for value in values]
     scale = max(scale for _, scale in types)
     whole = max(precision - scale for precision, scale in types)

@@ -1,4 +1,4 @@
-"""Type objects and constructors of the DB-API, and descriptions of columns."""
+"""Type objects and constructors of the DB-API, and column descriptions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pyspark.sql.types import CharType, DecimalType, StructField, StructType, Va
 
 
 class TypeObject:
-    """Set of types, which equals the type code of each: the type's name in SQL.
+    """Set of types that is equal to the type code of each type, the type's SQL name.
 
     >>> NUMBER == "decimal(10,2)", NUMBER == "string"
     (True, False)
     """
 
-    __hash__ = None  # type: ignore[assignment] # it equals texts that do not equal each other
+    __hash__ = None  # type: ignore[assignment] # it is equal to texts that differ from each other
 
     def __init__(self, *names: str) -> None:
         self._names = frozenset(names)
@@ -46,17 +46,17 @@ Binary = bytes
 
 
 def DateFromTicks(ticks: float) -> date:  # noqa: N802 - the PEP's name, as below
-    """Return the local date of a number of seconds since 1970."""
+    """Convert seconds since 1970 to a local date."""
     return Date(*time.localtime(ticks)[:3])
 
 
 def TimeFromTicks(ticks: float) -> time_of_day:  # noqa: N802
-    """Return the local time of day of a number of seconds since 1970."""
+    """Convert seconds since 1970 to a local time of day."""
     return Time(*time.localtime(ticks)[3:6])
 
 
 def TimestampFromTicks(ticks: float) -> datetime:  # noqa: N802
-    """Return the local date and time of a number of seconds since 1970."""
+    """Convert seconds since 1970 to a local date and time."""
     return Timestamp(*time.localtime(ticks)[:6])
 
 
@@ -65,7 +65,7 @@ Column = tuple[str, str, None, int | None, int | None, int | None, bool]
 
 
 def description(schema: StructType) -> tuple[Column, ...]:
-    """Return the description that a cursor gives of the columns of its result."""
+    """Return a cursor's description of its result columns."""
     return tuple(_column(field) for field in schema.fields)
 
 

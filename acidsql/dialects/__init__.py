@@ -1,8 +1,9 @@
-"""Statements of other dialects of SQL as statements of Spark.
+"""Translation of statements of other SQL dialects to Spark.
 
-A translated statement gives the rows that its own engine gives, where the text shows what these
-are. What would give others is refused, with its place. sqlglot reads the texts, and is imported
-when a dialect is requested. No call goes to Spark.
+A translated statement returns the same rows in Spark as the original in its engine, where the text
+determines them. A construct that would return different rows is refused, and the error shows its
+place. sqlglot parses the texts; it is imported when a dialect is requested. Translation does not
+call Spark.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from acidsql.syntax.lexer import Lexis
 
 _MODULES = {"hive": "acidsql.dialects.hive", "trino": "acidsql.dialects.trino"}
 DIALECTS = ("spark", *sorted(_MODULES))
-"""The names of the dialects; ``spark`` leaves a text as it is."""
+"""Names of the dialects; ``spark`` leaves a text unchanged."""
 
 _LEXIS = {"hive": Lexis.HIVE, "spark": Lexis.SPARK, "trino": Lexis.TRINO}
-# sqlglot knows no such dialect, and what Impala does was not compared.
+# sqlglot does not know this dialect, and Impala was not compared with Spark.
 _IMPALA = "Impala's dialect is not carried over"
 
 
 def lexis_of(dialect: str) -> Lexis:
-    """Return the rules by which the comments and strings of a dialect end."""
+    """Return the lexical rules of a dialect, which determine where comments and strings end."""
     return _LEXIS[dialect.lower()]
 
 
 def check_dialect(name: str) -> None:
-    """Refuse what is no name of a dialect.
+    """Check that a dialect exists.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.DIALECT.
@@ -42,18 +43,19 @@ def check_dialect(name: str) -> None:
 
 
 def translate(text: str, dialect: str, setting: Callable[[str], str | None]) -> Translation:
-    """Return the statement of Spark that does what a statement of a dialect does.
+    """Translate a statement of a dialect to Spark.
 
     Args:
         text: one statement.
         dialect: one of ``DIALECTS``, in any case.
-        setting: looks up a setting of the session, which the dialect may go by.
+        setting: function that looks up a setting of the session, because the meaning of a statement
+            can depend on settings.
 
     Raises:
-        AcidAnalysisError: INVALID_PARAMETER_VALUE.DIALECT; FAILED_TO_PARSE_TOO_COMPLEX, it is
-            nested too deeply.
-        AcidDialectError: something in the text has no counterpart in Spark.
-        AcidParseError: the text is no statement of the dialect.
+        AcidAnalysisError: INVALID_PARAMETER_VALUE.DIALECT; FAILED_TO_PARSE_TOO_COMPLEX, the
+            statement is nested too deeply.
+        AcidDialectError: a construct has no counterpart in Spark.
+        AcidParseError: the text is not a statement of the dialect.
 
     >>> translate("SELECT stddev(x) FROM t", "hive", {}.get).text
     'SELECT stddev_pop(x) FROM t'

@@ -1,4 +1,4 @@
-"""Statements of Hive 4.1: the text stays, and is edited where Spark would give other rows."""
+"""Translation of Hive 4.1, which edits only the parts where Spark would return other rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from acidsql.dialects.splicing import Splicer
 from acidsql.dialects.tokens import Group, Node, Token, read_nodes, word_of
 from acidsql.dialects.translation import Translation, refuse_view
 
-# Statements that have expressions in them. In all others, only strings are read differently.
+# Statements that can contain expressions. In all others, only strings differ.
 _WITH_EXPRESSIONS = frozenset(
     {"SELECT", "WITH", "FROM", "INSERT", "UPDATE", "DELETE", "MERGE", "EXPLAIN", "CREATE", "MAP"}
     | {"VALUES", "REDUCE", "("}
 )
-# What an ORDER BY ends with.
+# Words that end an ORDER BY clause.
 _AFTER_ORDER = frozenset(
     {"LIMIT", "OFFSET", "FETCH", "UNION", "INTERSECT", "EXCEPT", "MINUS", "ROWS", "RANGE"}
     | {"INSERT", "DISTRIBUTE", "CLUSTER", "SORT", "ORDER", "WINDOW", ";"}
@@ -29,9 +29,9 @@ _SETTINGS = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.caseSensitive": "false",
-    # INTERSECT is no stronger than UNION.
+    # In Hive, INTERSECT has the same precedence as UNION.
     "spark.sql.legacy.setopsPrecedence.enabled": "true",
-    # Written values are cast to the types of the columns.
+    # Hive casts written values to the types of the columns.
     "spark.sql.storeAssignmentPolicy": "LEGACY",
 }
 _READING_PROPERTY = "acid.fetch.deleted.rows"
@@ -39,15 +39,15 @@ _LONG_ESCAPE = re.compile(r"((?:^|[^\\])(?:\\\\)*)\\U(?=[0-9a-fA-F]{8})")
 
 
 def translated(text: str, setting: Callable[[str], str | None]) -> Translation:
-    """Return a statement of Hive as one of Spark.
+    """Translate a statement of Hive to Spark.
 
     Args:
-        text: one statement, its variables substituted.
-        setting: looks up a setting of the session; those that decide what a statement means in
-            Hive are heeded.
+        text: one statement, after variable substitution.
+        setting: function that looks up a setting of the session, because some settings determine
+            the meaning of a statement in Hive.
 
     Raises:
-        AcidDialectError: something has no counterpart in Spark.
+        AcidDialectError: a construct has no counterpart in Spark.
         AcidParseError: a string or comment has no end.
     """
     command = commands.translated(text)
@@ -71,7 +71,7 @@ def _rules(text: str, *, has_expressions: bool, nulls_last: bool) -> Splicer:
             return nodes
         _refuse_patterns(text, nodes)
         nodes = _offset_last(tuple(_with_properties(nodes)))
-        # WITHIN GROUP (ORDER BY …) leaves NULL out, and Spark takes no NULLS LAST there.
+        # WITHIN GROUP (ORDER BY …) omits NULL, and Spark does not accept NULLS LAST there.
         return _sorted_nulls(nodes) if nulls_last and before != "GROUP" else nodes
 
     return Splicer(
@@ -83,9 +83,9 @@ def _rules(text: str, *, has_expressions: bool, nulls_last: bool) -> Splicer:
 
 
 def _strings(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    r"""Yield the nodes, strings as Spark reads them.
+    r"""Yield the nodes, with strings rewritten for Spark.
 
-    ``'a''b'`` is two strings in Hive, which make one, and ``\\U0001F600`` is no character.
+    In Hive, ``'a''b'`` is two strings that are joined, and ``\\U0001F600`` is not a character.
     """
     before: Node | None = None
     for node in nodes:
@@ -99,7 +99,7 @@ def _strings(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 
 def _refuse_patterns(text: str, nodes: tuple[Node, ...]) -> None:
-    """Refuse patterns of LIKE and RLIKE that match something else in Spark."""
+    """Refuse patterns of LIKE and RLIKE that match other strings in Spark."""
     for operator, pattern in itertools.pairwise(nodes):
         if not (isinstance(pattern, Token) and pattern.is_string):
             continue
@@ -115,9 +115,9 @@ def _refuse_patterns(text: str, nodes: tuple[Node, ...]) -> None:
 
 
 def _with_properties(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """Yield the nodes, with WITH before the property that a table is read by.
+    """Yield the nodes, with WITH before a property that controls how a table is read.
 
-    Hive has ``FROM t('acid.fetch.deleted.rows'='true')``, Spark 4 has ``FROM t WITH (…)``.
+    Hive has ``FROM t('acid.fetch.deleted.rows'='true')``, and Spark 4 has ``FROM t WITH (…)``.
     """
     for before, node in zip((None, *nodes), nodes, strict=False):
         is_name = isinstance(before, Token) and before.is_name and before.word != "TBLPROPERTIES"
@@ -140,7 +140,7 @@ def _is_reading_property(group: Group) -> bool:
 
 
 def _offset_last(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Make ``LIMIT 10 OFFSET 5`` of ``LIMIT 5, 10``."""
+    """Rewrite ``LIMIT 5, 10`` to ``LIMIT 10 OFFSET 5``."""
     for index in range(len(nodes) - 3):
         limit, skipped, comma, count = nodes[index : index + 4]
         if (
@@ -155,9 +155,9 @@ def _offset_last(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _sorted_nulls(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Say where ORDER BY and SORT BY put NULL: Hive behind all values, Spark before them."""
+    """Add NULLS to ORDER BY and SORT BY: Hive sorts NULL after all values, Spark before them."""
     sorted_nodes: list[Node] = []
-    begin: int | None = None  # of the expression that is sorted by
+    begin: int | None = None  # of the current sort expression
     for index, node in enumerate(nodes):
         word = word_of(node)
         if begin is not None and begin < len(sorted_nodes):

@@ -1,4 +1,4 @@
-"""Lines of Hive's scripts that are no SQL: settings, and commands of its shells."""
+"""Lines of Hive's scripts that are not SQL: settings, and commands of its shells."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from acidsql.syntax.lexer import Lexis, blank_comments, quote
 _SET = re.compile(r"\s*SET\s+(?P<key>[^\s=]+)\s*=\s*(?P<value>.*)", re.IGNORECASE | re.DOTALL)
 _COMMAND = re.compile(r"\s*(?P<word>!|\w+)")
 _PLAIN_KEY = re.compile(r"[\w.:]+")
-# Settings of Hive that a statement is read by (``hive.translated``), and those that only say how
-# Hive is to work, which has no counterpart but changes no rows.
+# _HEEDED are the settings that change the translation of a statement (``hive.translated``). The
+# others with these prefixes only control Hive's execution: Spark ignores them, and no row changes.
 _HEEDED = frozenset({"hive.default.nulls.last", "hive.support.quoted.identifiers"})
 _OF_HIVE = ("hive.", "mapred.", "mapreduce.", "tez.", "yarn.", "metastore.", "io.", "dfs.")
-# What changes rows, and the value that acidsql goes by.
+# Settings that change rows, and the only value that acidsql supports.
 _FIXED = {
     "hive.datetime.formatter": "DATETIME",
     "hive.groupby.position.alias": None,
@@ -31,10 +31,10 @@ _SHELL = {
 
 
 def translated(text: str) -> Translation | None:
-    """Return what a command becomes, None if the text is SQL.
+    """Translate a command; return None if the text is SQL.
 
     Raises:
-        AcidDialectError: a command of Hive's shells, or a setting that cannot be heeded.
+        AcidDialectError: the text is a command of Hive's shells, or an unsupported setting.
     """
     code = blank_comments(text, Lexis.HIVE)
     first = _COMMAND.match(code)

@@ -1,7 +1,7 @@
-"""Functions that mean something else in Hive 4.1 than in Spark, and what replaces them.
+"""Functions that differ between Hive 4.1 and Spark, and their replacements.
 
-Both were run beside each other (``tests/dialects/hive_answers.jsonl``). If Hive has what replaces a
-function here, it means the same in Hive as the function.
+The answers of both engines were compared (``tests/dialects/hive_answers.jsonl``). If Hive also has
+the replacement of a function, it has the same meaning in Hive as the function.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _RENAMED = {
     "VARIANCE": "var_pop",
 }
 
-# By name and number of arguments.
+# Keys are the name and the number of arguments.
 _TEMPLATES = {
-    # NULL of what has no value, where Spark has NaN.
+    # Hive returns NULL outside the domain, Spark NaN.
     ("ACOS", 1): "nullif(acos({0}), CAST('NaN' AS DOUBLE))",
     ("ASIN", 1): "nullif(asin({0}), CAST('NaN' AS DOUBLE))",
     ("SQRT", 1): "nullif(sqrt({0}), CAST('NaN' AS DOUBLE))",
-    # The last day of a month stays one.
+    # In Hive, the last day of a month becomes the last day of another month.
     ("ADD_MONTHS", 2): (
         "if(last_day({0}) = to_date({0}), last_day(add_months({0}, {1})), add_months({0}, {1}))"
     ),
     ("ARRAY_CONTAINS", 2): "coalesce(array_contains({0}, {1}), false)",
-    # The first byte, with its sign.
+    # Hive returns the first byte, as a signed number.
     ("ASCII", 1): "CAST(CAST(ascii(decode(encode({0}, 'UTF-8'), 'ISO-8859-1')) AS TINYINT) AS INT)",
     ("BASE64", 1): r"translate(base64({0}), '\r\n', '')",
     ("FLOOR_DAY", 1): "date_trunc('DAY', {0})",
@@ -48,7 +48,7 @@ _TEMPLATES = {
     ("TO_EPOCH_MILLI", 1): "unix_millis({0})",
 }
 
-# How they differ, and what to write instead.
+# Functions that are refused: how they differ, and what to write instead.
 _MASK = "use mask() of a substr(), and concat()"
 _REFUSED = {
     "ARRAY_SLICE": ("Spark has no array_slice()", "use slice(), which counts from 1"),
@@ -79,7 +79,7 @@ _CASTS = {
     "CHAR": "rtrim(substr(CAST({0} AS STRING), 1, {1}))",
     "VARCHAR": "substr(CAST({0} AS STRING), 1, {1})",
 }
-# A string that has no day is no date, and no time: Spark takes the first of the year or month.
+# In Hive, a string without a day is not a date or time; Spark takes the first day of its period.
 _WITH_DAY = (
     "CASE WHEN typeof({{0}}) = 'string' AND length(trim(CAST({{0}} AS STRING))) < 8 THEN NULL "
     "ELSE {} END"
@@ -111,7 +111,7 @@ def _refused(call: Call) -> str:
 
 
 def _extremum(call: Call) -> str | None:
-    """Have ``greatest`` and ``least`` be NULL if one argument is."""
+    """Make ``greatest`` and ``least`` return NULL if an argument is NULL."""
     if len(call.nodes) < 2:
         return None
     places = [f"{{{index}}}" for index in range(len(call.nodes))]
@@ -121,7 +121,7 @@ def _extremum(call: Call) -> str | None:
 
 
 def _substr(call: Call) -> str | None:
-    """Have an empty string if it would begin before the string."""
+    """Return an empty string if the result would begin before the string."""
     if len(call.nodes) not in (2, 3):
         return None
     begin = call.literal(1)
@@ -135,14 +135,14 @@ def _substr(call: Call) -> str | None:
 
 
 def _pad(call: Call) -> str | None:
-    """Have NULL if there is nothing to pad with."""
+    """Return NULL if the padding is empty."""
     if len(call.nodes) != 3 or call.literal(2) not in (None, "''", '""'):
         return None
     return call.filled(f"{call.name}({{0}}, {{1}}, nullif({{2}}, ''))")
 
 
 def _pmod(call: Call) -> str | None:
-    """Give the sign of the divisor; Spark's has it only if the dividend is negative."""
+    """Give the result the sign of the divisor; Spark does so only for a negative dividend."""
     divisor = call.literal(1)
     if len(call.nodes) != 2 or (divisor is not None and not divisor.startswith("-")):
         return None
@@ -150,7 +150,7 @@ def _pmod(call: Call) -> str | None:
 
 
 def _log(call: Call) -> str | None:
-    """Have NULL for a base that is not above 1."""
+    """Return NULL for a base that is not greater than 1."""
     base = call.literal(0)
     if len(call.nodes) != 2 or (base is not None and base.isdigit() and int(base) > 1):
         return None
@@ -218,7 +218,7 @@ def _field(call: Call) -> str | None:
 
 
 def _floor(call: Call) -> str | None:
-    """Make ``date_trunc`` of ``floor(ts TO HOUR)``."""
+    """Rewrite ``floor(ts TO HOUR)`` to ``date_trunc``."""
     parts = split_at(call.nodes[0], "TO") if len(call.nodes) == 1 else []
     if len(parts) != 2:
         return None
@@ -226,7 +226,7 @@ def _floor(call: Call) -> str | None:
 
 
 def _extract(call: Call) -> str | None:
-    """Take whole seconds; Spark's have a fraction."""
+    """Extract whole seconds; Spark's have a fraction."""
     parts = split_at(call.nodes[0], "FROM") if len(call.nodes) == 1 else []
     if len(parts) != 2 or call.text_of(parts[0]).upper() != "SECOND":
         return None
@@ -234,7 +234,7 @@ def _extract(call: Call) -> str | None:
 
 
 def _cast(call: Call) -> str | None:
-    """Cut strings of limited length, and make booleans and times of strings as Hive does."""
+    """Truncate strings to their length, and convert strings to booleans and times like Hive."""
     nodes = call.nodes[0] if len(call.nodes) == 1 else ()
     at = max((i for i, node in enumerate(nodes) if word_of(node) == "AS"), default=len(nodes))
     value, kind = nodes[:at], nodes[at + 1 :]
@@ -248,7 +248,7 @@ def _cast(call: Call) -> str | None:
 
 
 def _has_day(value: tuple[Node, ...]) -> bool:
-    """Return whether the text shows that a value is no string without a day."""
+    """Return whether a value is a literal string that is long enough to contain a day."""
     if len(value) != 1:
         return False
     (only,) = value
@@ -262,7 +262,7 @@ def _to_date(call: Call) -> str | None:
 
 
 def _length(kind: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return what stands in the parentheses of a type."""
+    """Return the nodes in the parentheses of a type."""
     last = kind[-1]
     return last.inside if isinstance(last, Group) else ()
 
@@ -294,4 +294,4 @@ RULES: Mapping[str, Rule] = {
     "TO_DATE": _to_date,
     "TRUNC": _trunc,
 }
-"""What replaces a call, by the name of the function in upper case."""
+"""Rules that replace calls, by the name of the function in upper case."""

@@ -1,4 +1,4 @@
-"""Errors about a place in a text of another dialect."""
+"""Errors in a text of another dialect, with their place."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ _WORD = re.compile(r"\w*")
 
 
 def malformed(text: str, offset: int, message: str) -> AcidParseError:
-    """Return the error that a text is no statement of its dialect."""
+    """Return the error that a text is not a statement of its dialect."""
     message = shortened(message)
     return AcidParseError(message, **_place(text, offset))
 
 
 def unsupported(text: str, offset: int, *, problem: str, instead: str) -> AcidDialectError:
-    """Return the error that something of a dialect cannot be carried over to Spark.
+    """Return the error that a construct of a dialect cannot be translated to Spark.
 
     Args:
         text: the statement.
-        offset: position of the construct in it.
-        problem: the construct, and how it differs, as a sentence.
-        instead: what to write, as a sentence.
+        offset: position of the construct in the statement.
+        problem: sentence that says how the construct differs.
+        instead: sentence that says what to write instead.
     """
     message = f"{shortened(problem)}: {instead}"
     return AcidDialectError(message, **_place(text, offset))
 
 
 def _place(text: str, offset: int) -> Place:
-    found = _WORD.match(text, offset)
-    return place_of(text, offset, found[0] if found else "")
+    word = _WORD.match(text, offset)
+    return place_of(text, offset, word[0] if word else "")

@@ -1,4 +1,4 @@
-"""Edits of a text at its tokens: all that no rule is about stays as the user wrote it."""
+"""Editor of a text at its tokens: text without a rule stays as the user wrote it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acidsql.dialects.refusals import unsupported
 from acidsql.dialects.templates import filled
 from acidsql.dialects.tokens import Group, Node, Token, flat, split_at, word_of
 
-# What a name with parentheses behind it is not a function after.
+# Words before a name with parentheses that show that the name is not a function.
 _BEFORE_NAMES = frozenset({"INTO", "TABLE", "VIEW", "WITH", "AS", "UPDATE", "EXISTS", "."})
 
 
@@ -22,8 +22,8 @@ class Call:
         source: the statement.
         name: the function, in lower case.
         start: offset of the name.
-        nodes: the arguments as they stand in the statement.
-        text_of: makes the text of a part, with its own edits.
+        nodes: nodes of each argument in the statement.
+        text_of: function that returns the edited text of some nodes.
     """
 
     source: str
@@ -38,11 +38,11 @@ class Call:
         return tuple(map(self.text_of, self.nodes))
 
     def refuse(self, problem: str, instead: str) -> NoReturn:
-        """Raise the error that the call cannot be carried over."""
+        """Raise the error that the call cannot be translated."""
         raise unsupported(self.source, self.start, problem=problem, instead=instead)
 
     def literal(self, index: int) -> str | None:
-        """Return the text of an argument that is one string or number, maybe with a sign."""
+        """Return the text of an argument that is a string or a number with an optional sign."""
         if index >= len(self.nodes):
             return None
         *sign, last = self.nodes[index] or (None,)
@@ -53,35 +53,35 @@ class Call:
         return "".join(token.text for token in flat(self.nodes[index]))
 
     def filled(self, template: str) -> str:
-        """Return the template with the arguments in the places of ``{0}``, ``{1}``, …."""
+        """Fill the template: the arguments replace ``{0}``, ``{1}``, …."""
         return self.filled_with(template, self.nodes)
 
     def filled_with(self, template: str, parts: Sequence[Sequence[Node]]) -> str:
-        """Return the template with parts of the call in the places of ``{0}``, ``{1}``, …."""
+        """Fill the template: parts of the call replace ``{0}``, ``{1}``, …."""
         return filled(template, [self._operand(part) for part in parts], self.refuse)
 
     def _operand(self, nodes: Sequence[Node]) -> str:
-        """Return the text of a part, in parentheses if operators may be in it."""
+        """Return the text of a part, in parentheses if it can contain operators."""
         text = self.text_of(nodes)
         return text if len(nodes) == 1 or _is_reference(nodes) else f"({text})"
 
 
 Rule: TypeAlias = Callable[[Call], str | None]
-"""Returns what replaces a call in Spark; None if the call stays."""
+"""Function that returns the replacement of a call in Spark; None if the call stays."""
 
 Reorder: TypeAlias = Callable[[tuple[Node, ...], str], tuple[Node, ...]]
-"""Returns what replaces the nodes of a group, with the word before it, or of a statement."""
+"""Function that changes the nodes of a group or a statement; takes the word before the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splicer:
-    """The rules of a dialect, for one statement.
+    """Rules of a dialect, for one statement.
 
     Attributes:
         source: the statement.
-        calls: a rule for each function that differs, by its name in upper case.
-        unknown: the rule of all other functions.
-        reorder: changes the nodes of a group before they become text.
+        calls: rules for the functions that differ, by their names in upper case.
+        unknown: rule for all other functions.
+        reorder: function that changes the nodes of a group before they become text.
     """
 
     source: str
@@ -90,7 +90,7 @@ class Splicer:
     reorder: Reorder
 
     def text_of(self, nodes: Sequence[Node], before: str = "") -> str:
-        """Return the text for Spark; ``before`` is the word before the group that the nodes are."""
+        """Return the text of a group for Spark; ``before`` is the word before the group."""
         nodes = self.reorder(tuple(nodes), before)
         pieces: list[str] = []
         index = 0
@@ -111,8 +111,9 @@ class Splicer:
         return opening.gap, opening.text, inside, closing.gap, closing.text
 
     def _call(self, nodes: Sequence[Node], index: int) -> str | None:
-        """Return what replaces the name at a place and the parentheses behind it, if they are a
-        call that changes.
+        """Return the replacement of a name and the parentheses after it.
+
+        Return None if they are not a call, or if the call stays.
         """
         if not _is_call(nodes, index):
             return None
@@ -132,7 +133,7 @@ class Splicer:
 
 
 def _is_reference(nodes: Sequence[Node]) -> bool:
-    """Return whether nodes are a name or a call, with its qualifiers, fields and elements."""
+    """Return whether nodes are a name or a call with qualifiers, fields and elements."""
     before = "."
     for node in nodes:
         if isinstance(node, Token) and node.is_name and before != ".":
@@ -144,7 +145,7 @@ def _is_reference(nodes: Sequence[Node]) -> bool:
 
 
 def _is_call(nodes: Sequence[Node], index: int) -> bool:
-    """Return whether a name and the parentheses behind it are a function call."""
+    """Return whether a name and the parentheses after it are a function call."""
     node = nodes[index]
     following = nodes[index + 1] if index + 1 < len(nodes) else None
     if not isinstance(node, Token) or not node.is_name or word_of(following) != "(":
@@ -152,6 +153,6 @@ def _is_call(nodes: Sequence[Node], index: int) -> bool:
     before = nodes[index - 1] if index else None
     if isinstance(before, Token):
         is_lateral = index > 1 and word_of(nodes[index - 2]) == "LATERAL"
-        # An alias or a name follows a literal or a quoted name, a function does not.
+        # An alias or a name can follow a literal or a quoted name, but a function cannot.
         return is_lateral or (bool(before.word) and before.word not in _BEFORE_NAMES)
     return before is None

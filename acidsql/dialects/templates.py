@@ -1,4 +1,4 @@
-"""Templates of expressions: ``{0}``, ``{1}``, … are the places of the operands."""
+"""Templates of expressions, where the operands replace ``{0}``, ``{1}``, …."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 Refuse = Callable[[str, str], NoReturn]
-"""Raises the error of a problem, with what to write instead."""
+"""Function that raises the error of a problem, with the text to write instead."""
 
 _CHANGING = re.compile(r"\b(rand|random|randn|shuffle|surrogate_key|uuid)\s*\(", re.IGNORECASE)
 
 
 def filled(template: str, operands: Sequence[str], refuse: Refuse) -> str:
-    """Return the template with the operands in their places.
+    """Fill a template with operands.
 
-    An operand that stands in several places may not change from one to the other.
+    An operand that is used several times must have the same value each time.
     """
     for index, operand in enumerate(operands):
         changing = _CHANGING.search(operand)

@@ -1,4 +1,4 @@
-"""Tokens of a statement as sqlglot's tokenizer finds them, with parentheses as groups."""
+"""Tokens of a statement from sqlglot's tokenizer, grouped by parentheses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from acidsql.dialects.refusals import malformed
 _CLOSING = {"(": ")", "[": "]"}
 _WORD = re.compile(r"\S+")
 _COMMENTS = re.compile(r"--[^\r\n]*|/\*.*\*/", re.DOTALL)
-# sqlglot makes one token of what follows SHOW or EXPLAIN at the beginning of a text.
+# At the beginning of a text, sqlglot reads everything after SHOW or EXPLAIN as one token. This
+# prefix prevents it.
 _BEFORE = "x "
 
 
@@ -21,11 +22,11 @@ class Token:
     """A token.
 
     Attributes:
-        text: as it stands in the statement.
+        text: the token as written in the statement.
         word: the token in upper case if it is a word or a symbol; empty for strings, numbers and
             quoted names.
         start: offset of its first character.
-        gap: what stands before it, with comments blanked.
+        gap: blanks before the token; comments are replaced by blanks.
     """
 
     text: str
@@ -35,7 +36,7 @@ class Token:
 
     @property
     def end(self) -> int:
-        """Offset behind the last character."""
+        """Offset after the last character."""
         return self.start + len(self.text)
 
     @property
@@ -51,7 +52,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Parentheses or brackets with what is inside."""
+    """Parentheses or brackets, and the nodes inside them."""
 
     opening: Token
     inside: tuple[Node, ...]
@@ -67,21 +68,21 @@ Node: TypeAlias = Token | Group
 
 
 def word_of(node: Node | None) -> str:
-    """Return the word that a node is, ``(`` or ``[`` if it is a group, empty if it is none."""
+    """Return the word of a token, ``(`` or ``[`` for a group, and otherwise an empty string."""
     if isinstance(node, Group):
         return node.opening.word
     return node.word if node else ""
 
 
 def read_nodes(text: str, dialect: str) -> tuple[tuple[Node, ...], str]:
-    """Return the nodes of a statement, and what stands behind the last.
+    """Return the nodes of a statement, and the blanks after the last node.
 
     Args:
         text: one statement.
-        dialect: sqlglot's name of the dialect, by whose rules strings and comments end.
+        dialect: sqlglot's name of the dialect, which determines where strings and comments end.
 
     Raises:
-        AcidParseError: a string or comment has no end, or a parenthesis no partner.
+        AcidParseError: a string or comment has no end, or a parenthesis has no partner.
     """
     tokens = list(_tokens(text, dialect))
     end = tokens[-1].end if tokens else 0
@@ -103,7 +104,7 @@ def flat(nodes: Sequence[Node]) -> Iterator[Token]:
 
 
 def split_at(nodes: Sequence[Node], word: str) -> list[tuple[Node, ...]]:
-    """Return what stands between the occurrences of a word outside of groups."""
+    """Split nodes at each occurrence of a word outside of groups."""
     pieces: list[list[Node]] = [[]]
     for node in nodes:
         if word_of(node) == word:
@@ -114,19 +115,19 @@ def split_at(nodes: Sequence[Node], word: str) -> list[tuple[Node, ...]]:
 
 
 def _tokens(text: str, dialect: str) -> Iterator[Token]:
-    # sqlglot is imported when a dialect is requested: it takes a fifth of a second.
+    # Import sqlglot only when a dialect is requested, because the import takes 0.2 seconds.
     import sqlglot  # noqa: PLC0415
     from sqlglot.errors import TokenError  # noqa: PLC0415
 
     try:
-        found = sqlglot.tokenize(_BEFORE + text, read=dialect)
+        sqlglot_tokens = sqlglot.tokenize(_BEFORE + text, read=dialect)
     except TokenError:
         raise malformed(text, _unfinished(text), "a string or comment has no end") from None
     position = 0
-    for token in found[1:]:
+    for token in sqlglot_tokens[1:]:
         first, last = token.start - len(_BEFORE), token.end - len(_BEFORE)
         if first < position:
-            continue  # of `1L` sqlglot makes three
+            continue  # sqlglot splits `1L` into three tokens
         for start, end in _words(text, first, last + 1):
             piece = text[start:end]
             gap = _blanked(text, position, start)
@@ -135,7 +136,7 @@ def _tokens(text: str, dialect: str) -> Iterator[Token]:
 
 
 def _words(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the words of a token: ``ORDER BY`` is one for sqlglot."""
+    """Yield the start and end of each word of a token; sqlglot reads ``ORDER BY`` as one token."""
     if text[start].isalpha():
         for word in _WORD.finditer(text, start, end):
             yield word.span()
@@ -148,12 +149,12 @@ def _word(text: str) -> str:
 
 
 def _unfinished(text: str) -> int:
-    """Return where a string or comment without an end begins, as near as quotes show it."""
+    """Estimate where an unfinished string or comment begins, by its last quote."""
     return max(text.rfind(quote) for quote in ("'", '"', "`", "/*"))
 
 
 def _blanked(text: str, start: int, end: int) -> str:
-    r"""Blank the comments between two tokens, for Spark lets them go on at ``\\``."""
+    r"""Blank the comments between two tokens, because Spark continues them after ``\\``."""
     gap = text[start:end]
     if _COMMENTS.sub("", gap).strip():
         raise malformed(text, start, "this text has parts that cannot be read")
@@ -163,7 +164,7 @@ def _blanked(text: str, start: int, end: int) -> str:
 def _grouped(
     text: str, tokens: Sequence[Token], position: int, opening: Token | None
 ) -> tuple[tuple[Node, ...], int]:
-    """Return the nodes up to the partner of ``opening``, and its position."""
+    """Return the nodes up to the partner of ``opening``, and the position of the partner."""
     nodes: list[Node] = []
     while position < len(tokens):
         token = tokens[position]

@@ -1,6 +1,7 @@
-"""Statement of another dialect as one of Spark.
+"""Result of a translation to Spark.
 
-A view cannot be one: Spark reads it by the settings of the session that made it.
+The query of a view cannot be translated, because Spark does not keep the settings of a statement
+with a view.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from acidsql.dialects.tokens import Node, word_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translation:
-    """A statement of Spark, and how Spark is to read it.
+    """Statement of Spark, with the settings to run it.
 
     Attributes:
         text: the statement.
-        settings: settings of Spark under which it means what it meant.
-        warnings: what the statement requested and does not get; the rows are the same.
+        settings: settings of Spark that preserve the meaning of the original statement.
+        warnings: requests of the original that are ignored, because they do not change the rows.
     """
 
     text: str
@@ -29,7 +30,7 @@ class Translation:
 
 
 def refuse_view(text: str, nodes: Sequence[Node]) -> None:
-    """Refuse to make a view of a query: settings of one statement are not kept with it.
+    """Refuse CREATE VIEW and ALTER VIEW with a query, because a view does not keep the settings.
 
     Raises:
         AcidDialectError: the statement makes or alters a view of a query.

@@ -1,7 +1,7 @@
-"""Statements of Trino, written for Spark where they are known to mean the same there.
+"""Translation of Trino, for statements that are known to have the same meaning in Spark.
 
-sqlglot reads the syntax and writes it for Spark. What a function means is decided here
-(``trino_functions``): functions go through sqlglot under names that it does not know.
+sqlglot parses the syntax and writes it for Spark. This package translates the functions itself
+(``trino_functions``), so it gives them names that sqlglot does not know.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SETTINGS = {
     "spark.sql.storeAssignmentPolicy": "ANSI",
 }
 _TRANSLATED = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "(", "INSERT", "UPDATE", "DELETE"})
-# Statements without expressions: all that differs is how names and strings are quoted.
+# Statements without expressions, where only the quotes of names and strings differ.
 _KEPT = frozenset({"SHOW", "DESCRIBE", "DESC", "USE", "DROP", "TRUNCATE", "ALTER"})
-# Words that parentheses may follow, and that are no functions.
+# Words that can precede parentheses but are not functions.
 _NO_FUNCTIONS = """
     ALL AND ANY ARRAY AS BETWEEN BY CASE CAST CHAR CROSS CUBE DECIMAL DISTINCT ELSE EXCEPT EXISTS
     EXTRACT FILTER FROM GROUP GROUPS IN INSERT INTERSECT INTERVAL INTO IS JOIN LATERAL LIKE MAP
@@ -41,11 +41,11 @@ _ZONED = re.compile(r"'.*\d\s*[A-Za-z+].*'|'.*:\d\d\s*-.*'")
 
 
 def translated(text: str, _setting: Callable[[str], str | None]) -> Translation:
-    """Return a statement of Trino as one of Spark.
+    """Translate a statement of Trino to Spark.
 
     Raises:
-        AcidDialectError: something is not known to mean the same in Spark.
-        AcidParseError: the text is no statement of Trino.
+        AcidDialectError: a construct is not known to have the same meaning in Spark.
+        AcidParseError: the text is not a statement of Trino.
     """
     nodes, _ = read_nodes(text, "trino")
     refuse_view(text, nodes)
@@ -69,7 +69,7 @@ def _written(text: str, nodes: Sequence[Node]) -> str:
 
 
 def _is_created_as(nodes: Sequence[Node]) -> bool:
-    """Return whether a statement creates a table of a query, and says no more about it."""
+    """Return whether a statement is CREATE TABLE … AS without a WITH clause."""
     words = list(map(word_of, nodes))
     if not words or words[0] != "CREATE" or "AS" not in words:
         return False
@@ -98,9 +98,9 @@ def _translated(text: str, nodes: Sequence[Node]) -> str:
     except ParseError as error:
         place = error.errors[0] if error.errors else {}
         offset = _offset(masked, place.get("line") or 1, place.get("col") or 1)
-        found = _unmasked(offset, pieces, offsets)
+        start = _unmasked(offset, pieces, offsets)
         message = str(place.get("description") or "this is no statement")
-        raise malformed(text, found, message) from None
+        raise malformed(text, start, message) from None
     try:
         result = written(source, tree)
         return str(result.sql(dialect="spark", unsupported_level=ErrorLevel.RAISE, comments=False))
@@ -113,10 +113,10 @@ def _translated(text: str, nodes: Sequence[Node]) -> str:
 def _masked(
     text: str, nodes: Sequence[Node]
 ) -> tuple[list[str], dict[str, tuple[str, int]], list[int]]:
-    """Return the pieces of a text, with names of our own for its functions.
+    """Replace the names of the functions in a text by names that sqlglot does not know.
 
     Returns:
-        the pieces; for each name the function, and its offset; the offset of each piece.
+        The pieces of the text; the function and its offset for each name; the offset of each piece.
     """
     names: dict[str, tuple[str, int]] = {}
     pieces: list[str] = []
@@ -127,12 +127,12 @@ def _masked(
             piece = f"acidsql_f{len(names)}"
             names[piece] = (token.text.lower(), token.start)
         elif token.is_string and before == "DECIMAL":
-            # DECIMAL '1.50' is decimal(3,2), as the number is; sqlglot would make it a cast.
+            # DECIMAL '1.50' is decimal(3,2), like the number 1.50; sqlglot would write a cast.
             pieces.pop()
             offsets.pop()
             piece = token.text[1:-1]
         elif token.word == "ROW" and after == "ONLY":
-            piece = "ROWS"  # older releases of sqlglot read only FETCH FIRST 1 ROWS ONLY
+            piece = "ROWS"  # older releases of sqlglot only accept FETCH FIRST 1 ROWS ONLY
         elif token.is_string and before == "TIMESTAMP" and _ZONED.fullmatch(token.text):
             raise unsupported(
                 text,
@@ -146,7 +146,7 @@ def _masked(
 
 
 def _neighbours(nodes: Sequence[Node]) -> list[tuple[str, Token, str]]:
-    """Return each token with the word before it and the word behind it."""
+    """Return each token with the word before it and the word after it."""
     tokens = list(flat(nodes))
     words = ["", *(token.word for token in tokens), ""]
     return [(words[i], token, words[i + 2]) for i, token in enumerate(tokens)]
@@ -156,7 +156,7 @@ def _is_function(before: str, token: Token) -> bool:
     return (
         bool(token.word)
         and token.is_name
-        # `filter(array, …)` is a function, and the FILTER behind one is not.
+        # `filter(array, …)` is a function, but the FILTER clause after a function is not.
         and (token.word not in _WORDS or (token.word == "FILTER" and before != ")"))
         and before not in (".", "AS", "INTO", "WITH", "TABLE", "VIEW", "UPDATE", "RECURSIVE")
         and (bool(before) or token.start == 0)
@@ -169,7 +169,7 @@ def _offset(masked: str, line: int, column: int) -> int:
 
 
 def _unmasked(offset: int, pieces: Sequence[str], offsets: Sequence[int]) -> int:
-    """Return the offset in the text of an offset behind a token of the pieces."""
+    """Convert an offset after a token of the pieces to an offset in the original text."""
     ends = itertools.accumulate(map(len, pieces))
-    found = [start for start, end in zip(offsets, ends, strict=True) if end <= offset]
-    return found[-1] if found else 0
+    starts = [start for start, end in zip(offsets, ends, strict=True) if end <= offset]
+    return starts[-1] if starts else 0

@@ -1,4 +1,4 @@
-"""Calls of Trino's functions, and what replaces them in Spark."""
+"""Calls of Trino's functions, and the expressions that replace them in Spark."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from acidsql.dialects.refusals import unsupported
 from acidsql.dialects.templates import filled
 from acidsql.dialects.trino_functions import INSTEAD, SAME, TEMPLATES
 
-# The interval of {1} units.
+# Interval of {1} units.
 _UNITS = {
     "millisecond": "{1} * INTERVAL '0.001' SECOND",
     "second": "{1} * INTERVAL '1' SECOND",
     "minute": "{1} * INTERVAL '1' MINUTE",
     "hour": "{1} * INTERVAL '1' HOUR",
-    # A DATE stays one.
+    # With this type of interval, a DATE stays a DATE.
     "day": "CAST({1} AS INTERVAL DAY)",
     "week": "CAST({1} * 7 AS INTERVAL DAY)",
     "month": "{1} * INTERVAL '1' MONTH",
@@ -25,7 +25,7 @@ _UNITS = {
     "year": "{1} * INTERVAL '1' YEAR",
 }
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-# Full months. The last one ends where the first one began, or with its month.
+# Full months. The last one ends on the same day of the month as {0}, or at the end of its month.
 _MONTHS_AFTER = (
     "(timestampdiff(MONTH, {0}, {1}) + if("
     "{0} + (timestampdiff(MONTH, {0}, {1}) + 1) * INTERVAL '1' MONTH <= {1}, 1, 0))"
@@ -34,7 +34,7 @@ _MONTHS_BETWEEN = (
     f"(CASE WHEN {{1}} >= {{0}} THEN {_MONTHS_AFTER} "
     f"ELSE -{_MONTHS_AFTER.replace('{0}', '{2}').replace('{1}', '{0}').replace('{2}', '{1}')} END)"
 )
-# Letters of MySQL's date formats, which Trino has, as Spark writes and as it reads them.
+# Letters of MySQL's date formats, which Trino uses, with Spark's letters to write and to read.
 _LETTERS = {
     "Y": ("yyyy", "yyyy"), "y": ("yy", "yy"), "m": ("MM", "M"), "c": ("M", "M"), "d": ("dd", "d"),
     "e": ("d", "d"), "H": ("HH", "H"), "k": ("H", "H"), "h": ("hh", "h"), "I": ("hh", "h"),
@@ -54,10 +54,10 @@ class Call:
         source: the statement.
         name: the function, in lower case.
         start: offset of the name.
-        operands: the texts of the arguments for Spark.
-        strings: for each argument its value if it is a string literal.
-        is_date: for each argument whether the text shows that it is a DATE.
-        is_plain: whether it has no DISTINCT, ORDER BY or window.
+        operands: texts of the arguments for Spark.
+        strings: value of each argument if it is a string literal, otherwise None.
+        is_date: for each argument, whether the text shows that it is a DATE.
+        is_plain: whether the call has no DISTINCT, ORDER BY or window.
     """
 
     source: str
@@ -69,19 +69,19 @@ class Call:
     is_plain: bool
 
     def refuse(self, problem: str, instead: str) -> NoReturn:
-        """Raise the error that the call cannot be carried over."""
+        """Raise the error that the call cannot be translated."""
         raise unsupported(self.source, self.start, problem=problem, instead=instead)
 
     def filled(self, template: str) -> str:
-        """Return the template with the arguments in their places."""
+        """Fill the template with the arguments."""
         return filled(template, self.operands, self.refuse)
 
 
 def text_of(call: Call) -> str:
-    """Return what replaces a call in Spark.
+    """Return the expression that replaces a call in Spark.
 
     Raises:
-        AcidDialectError: the function is not carried over.
+        AcidDialectError: the function cannot be translated.
     """
     count = len(call.operands)
     if count in SAME.get(call.name, ()):
@@ -100,14 +100,14 @@ def text_of(call: Call) -> str:
 
 
 def _extremum(call: Call) -> str:
-    """Have NULL if one argument is."""
+    """Return NULL if an argument is NULL."""
     places = [f"{{{index}}}" for index in range(len(call.operands))]
     is_null = " OR ".join(f"{place} IS NULL" for place in places)
     return call.filled(f"CASE WHEN {is_null} THEN NULL ELSE {call.name}({', '.join(places)}) END")
 
 
 def _array_agg(call: Call) -> str:
-    """Keep NULL, and have NULL of no rows."""
+    """Keep NULL elements, and return NULL if there are no rows."""
     if not call.is_plain:
         call.refuse("this array_agg() is not carried over to Spark", INSTEAD["array_agg"])
     listed = "transform(collect_list(named_struct('v', {0})), s -> s.v)"
@@ -144,11 +144,11 @@ def _date_trunc(call: Call) -> str:
 
 
 def _pattern(call: Call, *, reading: bool) -> str:
-    """Return the second argument as a pattern of Spark, in a string."""
+    """Convert the second argument to a Spark pattern, in quotes."""
     given = call.strings[1]
     if given is None:
         call.refuse(f"{call.name}() needs its format in the text", "write it as a string")
-    # Numbers may be short if something separates them.
+    # When reading, numbers can have fewer digits if other characters separate them.
     form = 1 if reading and not re.search("%.%", given) else 0
     pieces = []
     for letter, other in re.findall(r"%(.)|([^%]+)", given, re.DOTALL):
@@ -170,7 +170,7 @@ def _date_parse(call: Call) -> str:
 
 
 def _delimiter(call: Call) -> str:
-    """Return the second argument as a regular expression."""
+    """Return a regular expression that matches the second argument literally."""
     if call.strings[1] == "":
         call.refuse(f"{call.name}() at an empty string is not carried over to Spark", "name one")
     return r"concat('\\Q', {1}, '\\E')"
@@ -182,7 +182,7 @@ def _split(call: Call) -> str:
 
 
 def _split_part(call: Call) -> str:
-    """Have NULL behind the last part."""
+    """Return NULL for a part after the last one."""
     return call.filled(f"try_element_at(split({{0}}, {_delimiter(call)}), {{2}})")
 
 
@@ -194,7 +194,7 @@ def _replace(call: Call) -> str:
 
 
 def _substr(call: Call) -> str:
-    """Have an empty string at 0, and before the string."""
+    """Return an empty string if the result would begin at 0 or before the string."""
     rest = ", {2}" if len(call.operands) == 3 else ""
     whole = f"substr({{0}}, {{1}}{rest})"
     if re.fullmatch(r"[1-9]\d*", call.operands[1]):
@@ -203,16 +203,16 @@ def _substr(call: Call) -> str:
 
 
 def _json_extract_scalar(call: Call) -> str:
-    """Have NULL of arrays and objects."""
+    """Return NULL for arrays and objects."""
     if _JSON_PATH.fullmatch(call.strings[1] or "") is None:
         call.refuse(
             "json_extract_scalar() with this path is not carried over to Spark",
             "write a path of names and numbers, as in '$.a[0].b'",
         )
-    found = "get_json_object({0}, {1})"
+    scalar = "get_json_object({0}, {1})"
     return call.filled(
-        f"CASE WHEN json_array_length({found}) IS NULL AND json_object_keys({found}) IS NULL "
-        f"THEN {found} END"
+        f"CASE WHEN json_array_length({scalar}) IS NULL AND json_object_keys({scalar}) IS NULL "
+        f"THEN {scalar} END"
     )
 
 

@@ -1,4 +1,4 @@
-"""Casts of Trino."""
+"""Casts of Trino, and the expressions that replace them in Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acidsql.dialects.trino_trees import Source, operand_of, raw, sql_of, string
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
 _TYPES = frozenset({"BOOLEAN", "DOUBLE", "FLOAT", "DATE", "VARBINARY"})
 _PRECISIONS = frozenset({"3", "6"})
-# Casts to integers round; Spark's cut off.
+# In Trino, casts to integers round. In Spark, they truncate.
 _ROUNDED = (
     "CASE WHEN typeof({0}) IN ('double', 'float') THEN {1}(round(CAST({0} AS DOUBLE)) AS {2}) "
     "WHEN typeof({0}) LIKE 'decimal%' THEN {1}(round(CAST({0} AS DECIMAL(38, 9))) AS {2}) "
@@ -19,7 +19,7 @@ _ROUNDED = (
 
 
 def cast(source: Source, node: Any) -> Any:
-    """Return what replaces a CAST or TRY_CAST."""
+    """Return the expression that replaces a CAST or TRY_CAST."""
     function = "TRY_CAST" if type(node).__name__ == "TryCast" else "CAST"
     return raw(_cast_to(source, function, node.this, operand_of(node.this), node.args["to"]))
 
@@ -30,9 +30,9 @@ def _cast_to(source: Source, function: str, node: Any, value: str, kind: Any) ->
     Args:
         source: the statement.
         function: CAST or TRY_CAST.
-        node: what is cast, None for the elements of an array.
-        value: its text.
-        kind: the type.
+        node: the value to cast; None for the elements of an array.
+        value: text of the value.
+        kind: type to cast to.
     """
     name, parameters = kind.this.name, [sql_of(parameter) for parameter in kind.expressions]
     if name == "DECIMAL":
@@ -57,7 +57,7 @@ def _cast_to(source: Source, function: str, node: Any, value: str, kind: Any) ->
 
 
 def _keeps_fraction(value: Any, parameters: list[str]) -> bool:
-    """Return whether a cast to TIMESTAMP keeps all digits of a second."""
+    """Return whether a cast to TIMESTAMP keeps all fractional digits of a second."""
     literal = string_of(value)
     if literal is None:
         return not parameters or set(parameters) <= _PRECISIONS

@@ -1,6 +1,6 @@
-"""Functions of Trino that are carried over to Spark as they are, or by a template.
+"""Functions of Trino that are unchanged in Spark, or replaced by a template.
 
-Each was run on Trino 405 and, translated, on Spark (``tests/dialects/trino_answers.jsonl``).
+Each was run on Trino 405 and, after translation, on Spark (``tests/dialects/trino_answers.jsonl``).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ SAME: Mapping[str, range] = {
     **dict.fromkeys(_OF_THREE.split(), range(3, 4)),
     **_OF_SEVERAL,
 }
-"""Functions of the same name and meaning, with the numbers of arguments that they take."""
+"""Functions with the same name and meaning in Spark, and their possible numbers of arguments."""
 
-# Logarithms of what has none.
+# Logarithms of numbers that are not positive.
 _INFINITE = "WHEN {0} = 0 THEN CAST('-Infinity' AS DOUBLE) WHEN {0} < 0 THEN CAST('NaN' AS DOUBLE)"
-# All of Unicode's blanks, where Spark's functions know one.
+# Trino trims all white space of Unicode, but Spark's functions only trim spaces.
 _LEFT, _RIGHT = r"'(?U)^\\s+'", r"'(?U)\\s+$'"
 _TRIMMED = rf"regexp_replace({{0}}, {_LEFT}, '')"
-# Decoded, but for plus signs; empty if there is none.
+# The part is decoded, except plus signs. It is an empty string if the URL does not have it.
 _URL_PART = (
     "coalesce(url_decode(replace(parse_url({{0}}, {0}), '+', '%2B')), if({{0}} IS NULL, NULL, ''))"
 )
@@ -141,7 +141,7 @@ TEMPLATES: Mapping[tuple[str, int], str] = {
     ("year_of_week", 1): "extract(YEAROFWEEK FROM {0})",
     ("yow", 1): "extract(YEAROFWEEK FROM {0})",
 }
-"""What replaces a function, by its name and number of arguments."""
+"""Replacements of functions, by the function's name and number of arguments."""
 
 INSTEAD: Mapping[str, str] = {
     "approx_distinct": "use count(DISTINCT x)",

@@ -1,7 +1,7 @@
-"""Trees of Trino's statements, changed so that sqlglot writes them for Spark with their meaning.
+"""Trees of Trino statements, changed to have the same meaning when written for Spark.
 
-A node of a class that is not named here is refused. Classes are compared by their names, as sqlglot
-has more of them with each release.
+A node is refused if its class is not named here. Classes are compared by name, because each release
+of sqlglot adds some.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from acidsql.dialects.trino_casts import cast
 from acidsql.dialects.trino_trees import Source, operand_of, raw, shown, sql_of, string_of
 from acidsql.dialects.trino_unnest import unnest, with_lateral_views
 
-# Written for Spark by sqlglot as they mean the same.
+# Classes that sqlglot writes for Spark with the same meaning.
 _SAME_NODES = """
     Add Alias And Array Between Boolean CTE Case Column ColumnDef Cube CurrentDate CurrentTimestamp
     Create DPipe DataType DataTypeParam Delete Distinct EQ Except Exists Fetch Filter From GT GTE
@@ -27,7 +27,7 @@ _SAME_NODES = """
     When Whens Where Window WindowSpec With
 """
 _SAME = frozenset(_SAME_NODES.split())
-# Parts of a date, and the function that has it as Trino has it.
+# Parts of a date, and the expressions that extract them like Trino.
 _PARTS = {
     "YEAR": "year({0})",
     "QUARTER": "quarter({0})",
@@ -52,10 +52,10 @@ Rule = Callable[[Source, Any], Any]
 
 
 def written(source: Source, tree: Any) -> Any:
-    """Return the tree whose text for Spark means what the tree means in Trino.
+    """Change a tree so that its text for Spark has the meaning of the tree in Trino.
 
     Raises:
-        AcidDialectError: a part of it is not known to mean the same.
+        AcidDialectError: a part of the tree is not known to have the same meaning.
     """
     for node in reversed(list(tree.walk())):  # inner nodes first
         name = type(node).__name__
@@ -130,9 +130,9 @@ def _is_double(node: Any) -> bool:
 
 
 def _bracket(_source: Source, node: Any) -> Any:
-    """Return the element, which must be there; they are counted from 1."""
+    """Return an element by its 1-based position; a missing element is an error."""
     key = node.expressions[0]
-    # sqlglot has subtracted 1 of numbers already.
+    # sqlglot has already subtracted 1 from a number.
     index = (
         int(str(key.this)) + 1 if type(key).__name__ == "Literal" and not key.is_string else None
     )
@@ -141,7 +141,7 @@ def _bracket(_source: Source, node: Any) -> Any:
 
 
 def _like(_source: Source, node: Any) -> Any:
-    """Have a backslash mean itself, unless ESCAPE says otherwise."""
+    """Escape backslashes in a pattern, because only ESCAPE gives them a meaning in Trino."""
     if type(node.parent).__name__ == "Escape":
         return node
     value = string_of(node.expression)

@@ -1,6 +1,6 @@
-"""Trees of Trino's statements that sqlglot has read, and the texts of their parts for Spark.
+"""Trees of Trino's statements from sqlglot, and the texts of their nodes for Spark.
 
-Their classes have other bases in each release of sqlglot: for mypy they are Any.
+The nodes have the type Any, because the base classes differ between releases of sqlglot.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from acidsql.dialects.refusals import unsupported
 from acidsql.dialects.tokens import Token
 
-# Classes whose texts need no parentheses in an expression.
+# Classes of nodes that need no parentheses in an expression.
 _WHOLE = """
     Anonymous Array Boolean Cast Column Distinct Lambda Literal Null Paren Placeholder Star Var
 """
@@ -22,12 +22,12 @@ _WHOLE_NODES = frozenset(_WHOLE.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The statement that a tree is of.
+    """Statement of a tree.
 
     Attributes:
-        text: as the user wrote it.
-        tokens: its tokens.
-        names: the functions that stand under other names in the tree, with their offsets.
+        text: text that the user wrote.
+        tokens: tokens of the text.
+        names: functions with their offsets, by their replaced names in the tree.
     """
 
     text: str
@@ -35,13 +35,13 @@ class Source:
     names: Mapping[str, tuple[str, int]]
 
     def refuse(self, word: str, problem: str, instead: str) -> NoReturn:
-        """Raise the error that something cannot be carried over, at the first such word."""
+        """Raise the error that a construct cannot be translated, at the first place of a word."""
         offset = next((token.start for token in self.tokens if token.word == word.upper()), 0)
         raise unsupported(self.text, offset, problem=problem, instead=instead)
 
 
 def shown(source: Source, node: Any) -> str:
-    """Return the beginning of a node's text, as the user wrote it."""
+    """Return the beginning of a node's text, with the user's function names."""
     text = re.sub(
         r"\bacidsql_f\d+\b",
         lambda match: source.names[match[0].lower()][0],
@@ -52,7 +52,7 @@ def shown(source: Source, node: Any) -> str:
 
 
 def raw(text: str) -> Any:
-    """Return a node that is written as it is."""
+    """Return a node that sqlglot writes unchanged."""
     from sqlglot import exp  # noqa: PLC0415 - as in tokens.py
 
     return exp.Var(this=text)
@@ -64,11 +64,11 @@ def sql_of(node: Any) -> str:
 
 
 def operand_of(node: Any) -> str:
-    """Return the text of a node, in parentheses if operators may be in it."""
+    """Return the text of a node, in parentheses if it can contain operators."""
     text = sql_of(node)
     return text if type(node).__name__ in _WHOLE_NODES else f"({text})"
 
 
 def string_of(node: Any) -> str | None:
-    """Return the value of a string literal, None of all else."""
+    """Return the value of a string literal; None for any other node."""
     return str(node.this) if type(node).__name__ == "Literal" and node.is_string else None

@@ -8,7 +8,7 @@ from acidsql.dialects.trino_trees import Source, operand_of, raw, sql_of
 
 
 def with_lateral_views(source: Source, node: Any) -> Any:
-    """Make lateral views of joins with UNNEST, which stand behind all joins."""
+    """Replace joins with UNNEST by lateral views, which come after all joins."""
     from sqlglot import exp  # noqa: PLC0415 - as in tokens.py
 
     joins = node.args.get("joins") or []
@@ -69,7 +69,7 @@ def _exploded(source: Source, unnest: Any, *, has_offset: bool) -> str:
 
 
 def unnest(source: Source, node: Any) -> Any:
-    """Leave what joins are with to the SELECT around it."""
+    """Keep an UNNEST in a join, which the SELECT around it replaces; refuse any other."""
     if type(node.parent).__name__ != "Join":
         source.refuse(
             "UNNEST",

@@ -1,5 +1,5 @@
-"""``acidsql.enable``: PySpark's own methods read and write ACID tables in sessions that ask for it.
+"""``acidsql.enable``: PySpark's methods read and write ACID tables in enabled sessions.
 
-``switch`` replaces methods of PySpark's classes and restores them; the other modules have the
-replacements. Each passes calls that do not concern an ACID table on to Spark.
+``switch`` replaces methods of PySpark's classes and restores them. The other modules contain the
+replacements. Each replacement passes calls that do not concern an ACID table to Spark.
 """

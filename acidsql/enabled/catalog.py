@@ -1,4 +1,4 @@
-"""``spark.catalog`` of enabled sessions, with the methods that every release of Spark has."""
+"""``spark.catalog`` of enabled sessions: the methods that every supported Spark release has."""
 
 from __future__ import annotations
 
@@ -29,14 +29,12 @@ from acidsql.syntax.lexer import quote
 class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
     """PySpark's catalog with the tables, views and databases of the metastore.
 
-    Temporary views are Spark's, also those over ACID tables.
+    Spark keeps all temporary views, including those over ACID tables.
     """
 
     @contextmanager
     def _working(self) -> Iterator[AcidSession | None]:
-        """Yield the session's ``AcidSession`` while acidsql works; None if it is not enabled any
-        more.
-        """
+        """Yield the session's ``AcidSession`` while acidsql works; None if no longer enabled."""
         if not is_routed(self._sparkSession):
             yield None
             return
@@ -44,28 +42,26 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             yield session
 
     def _named(self, name: str, database: str | None = None) -> Table | None:
-        """Return the table or view of the metastore with a name, unless a temporary view has it."""
+        """Find a table or view of the metastore; return None if a temporary view has the name."""
         with self._working() as session:
             if session is None:
                 return None
             if database is not None:
                 return session.metastore.find_table(lowered(database), lowered(name))
-            found = named(session, name)
-            return found if found is not None and found.database else None
+            table = named(session, name)
+            return table if table is not None and table.database else None
 
     def _run(self, table: Table, text: str) -> DataFrame:
         """Run a statement on a table.
 
         Args:
-            text: the statement, with ``{}`` for the table's name.
+            text: the statement, with ``{}`` in place of the table's name.
         """
         name = f"{CATALOG}.{quote(table.database)}.{quote(table.name)}"
         return api.run(self._sparkSession, text.format(name), None, {})
 
     def _mirror(self, name: str) -> str | None:
-        """Make a database of the metastore known to Spark; return its name, or None if there is
-        none.
-        """
+        """Create a metastore database in Spark too; return its name, or None if it is missing."""
         with self._working() as session:
             parts = name_parts(self._sparkSession, name) if session is not None else None
             place = qualified(session, (*parts, "t")) if session is not None and parts else None
@@ -75,7 +71,7 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             return place[0]
 
     def listDatabases(self, pattern: str | None = None) -> list[Database]:  # noqa: N802
-        """List databases, also those that only the metastore knew until now."""
+        """List databases, including those that only the metastore has."""
         with self._working() as session:
             if session is not None and self.currentCatalog() == CATALOG:
                 for name in session.metastore.databases():
@@ -98,8 +94,8 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
 
     def tableExists(self, tableName: str, dbName: str | None = None) -> bool:  # noqa: N802, N803
         """See PySpark."""
-        found = self._named(tableName, dbName) is not None
-        return found or super().tableExists(tableName, dbName)
+        exists = self._named(tableName, dbName) is not None
+        return exists or super().tableExists(tableName, dbName)
 
     def listTables(  # noqa: N802
         self,
@@ -107,14 +103,14 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         pattern: str | None = None,
     ) -> list[ListedTable]:
         """List tables and views of Spark and of the metastore, temporary views last."""
-        own = self._listed(dbName, pattern)
-        taken = {lowered(table.name) for table in own}
+        listed = self._listed(dbName, pattern)
+        taken = {lowered(table.name) for table in listed}
         others = [
             table
             for table in super().listTables(dbName, pattern)
             if table.isTemporary or lowered(table.name) not in taken
         ]
-        return sorted([*own, *others], key=lambda table: (table.isTemporary, table.name))
+        return sorted([*listed, *others], key=lambda table: (table.isTemporary, table.name))
 
     def _listed(
         self, database: str | None, pattern: str | None, kind: TableType | None = None
@@ -154,11 +150,11 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
         description: str | None = None,
         **options: str,
     ) -> DataFrame:
-        """Create a table of Spark's.
+        """Create a table in Spark's catalog.
 
         Raises:
-            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS, the metastore has one of this name;
-                LOCATION_IN_USE, the directory is that of an ACID table;
+            AcidAnalysisError: TABLE_OR_VIEW_ALREADY_EXISTS, the metastore has a table of this name;
+                LOCATION_IN_USE, the directory belongs to an ACID table;
                 UNSUPPORTED_FEATURE.CREATE_TABLE, the new table would be transactional.
         """
         with self._working() as session:
@@ -176,13 +172,13 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             return session is not None and is_cached(session, table)
 
     def cacheTable(self, tableName: str, storageLevel: Any = None) -> None:  # noqa: N802, N803
-        """See PySpark; what queries read is current, whatever was cached."""
+        """See PySpark; queries read current rows even if older rows are cached."""
         table = self._named(tableName)
         if table is None:
             super().cacheTable(tableName, storageLevel)
         else:
             with self._working() as session:
-                assert session is not None  # else no table would have been found
+                assert session is not None  # otherwise no table would have been found
                 keep(session, table, storageLevel)
 
     def uncacheTable(self, tableName: str) -> None:  # noqa: N802, N803
@@ -194,12 +190,12 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             super().uncacheTable(tableName)
 
     def refreshTable(self, tableName: str) -> None:  # noqa: N802, N803
-        """See PySpark; nothing is done for ACID tables, which every query lists again."""
+        """See PySpark; do nothing for an ACID table, because every query lists its files again."""
         if self._named(tableName) is None:
             super().refreshTable(tableName)
 
     def recoverPartitions(self, tableName: str) -> None:  # noqa: N802, N803
-        """See PySpark; an ACID table is repaired by MSCK REPAIR TABLE."""
+        """See PySpark; on an ACID table, run MSCK REPAIR TABLE."""
         table = self._named(tableName)
         if table is not None:
             self._run(table, "MSCK REPAIR TABLE {}")
@@ -228,7 +224,7 @@ def _check_new(
 
 
 def _listed(table: Table) -> ListedTable:
-    """Return a table or view as Spark's catalog lists it."""
+    """Return a table or view in the form of Spark's catalog."""
     is_view = table.table_type is TableType.VIEW
     return ListedTable(
         name=table.name,
@@ -241,7 +237,7 @@ def _listed(table: Table) -> ListedTable:
 
 
 def _columns(session: AcidSession, table: Table) -> list[Column]:
-    """Return columns as Spark's catalog lists them; ``isCluster`` is new in Spark 4.0."""
+    """Return columns in the form of Spark's catalog; ``isCluster`` is new in Spark 4.0."""
     required = {c.name for c in (*table.columns, *table.partition_columns) if not c.nullable}
     partitions = {c.name for c in table.partition_columns}
     rows = []

@@ -1,4 +1,4 @@
-"""``spark.catalog`` of enabled sessions, with the methods that are new in Spark 4.2."""
+"""``spark.catalog`` of enabled sessions: the methods that are new in Spark 4.2."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AcidCatalogWithStatements(AcidCatalog):
     """Catalog with the methods of Spark 4.2 and later, which run statements."""
 
     def _stored(self, name: str) -> Table | None:
-        """Return the table or view of the metastore with a name; temporary views are ignored."""
+        """Find a table or view of the metastore by name; temporary views are ignored."""
         with self._working() as session:
             return None if session is None else named_table(session, name)
 
@@ -95,8 +95,8 @@ class AcidCatalogWithStatements(AcidCatalog):
         pattern: str | None = None,
     ) -> list[spark_catalog.Table]:
         """List views of Spark and of the metastore, temporary views last."""
-        own = self._listed(dbName, pattern, TableType.VIEW)
-        views = [*own, *super().listViews(dbName, pattern)]
+        listed = self._listed(dbName, pattern, TableType.VIEW)
+        views = [*listed, *super().listViews(dbName, pattern)]
         return sorted(views, key=lambda view: (view.isTemporary, view.name))
 
     def getTableProperties(self, tableName: str) -> dict[str, str]:  # noqa: N802, N803
@@ -117,8 +117,8 @@ class AcidCatalogWithStatements(AcidCatalog):
         ifNotExists: bool = False,  # noqa: N803
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """See PySpark; the metastore gets the database too."""
-        name = self._own_database(dbName)
+        """See PySpark; create the database in the metastore too."""
+        name = self._shared_database(dbName)
         if name is None:
             self._leave_to_spark("createDatabase")
             super().createDatabase(dbName, ifNotExists, properties)
@@ -139,7 +139,7 @@ class AcidCatalogWithStatements(AcidCatalog):
         ifExists: bool = False,  # noqa: N803
         cascade: bool = False,
     ) -> None:
-        """See PySpark; the metastore's database is dropped too."""
+        """See PySpark; drop the database in the metastore too."""
         name = self._mirror(dbName)
         if name is None:
             self._leave_to_spark("dropDatabase")
@@ -148,8 +148,8 @@ class AcidCatalogWithStatements(AcidCatalog):
             text = f"DROP DATABASE {quote(name)}{' CASCADE' if cascade else ''}"
             api.run(self._sparkSession, text, None, {})
 
-    def _own_database(self, name: str) -> str | None:
-        """Return the name of a database of spark_catalog, which the metastore shares, or None."""
+    def _shared_database(self, name: str) -> str | None:
+        """Return a database's name if it is in spark_catalog, which the metastore shares."""
         with self._working() as session:
             parts = name_parts(self._sparkSession, name) if session is not None else None
             place = qualified(session, (*parts, "t")) if session is not None and parts else None

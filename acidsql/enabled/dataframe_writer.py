@@ -31,7 +31,7 @@ from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import already_exists, known_to_spark
 from acidsql.session.acid_session import AcidSession
 
-# Formats whose path is a directory of files.
+# File formats: their path is a directory of files.
 _FILES = ("orc", "parquet", "csv", "json", "text", "xml", "avro")
 
 
@@ -96,7 +96,7 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         return self._with_settings(clustered_by=_names(*cols))
 
     def insertInto(self, tableName: str, overwrite: bool | None = None) -> None:  # noqa: N802, N803
-        """Insert into an ACID table by position, or overwrite it; other tables are Spark's."""
+        """Insert into an ACID table by position, or overwrite it; Spark writes other tables."""
         if overwrite is not None:
             self.mode("overwrite" if overwrite else "append")
         if is_routed(self._spark):
@@ -116,10 +116,11 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         partitionBy: str | list[str] | None = None,  # noqa: N803
         **options: Any,
     ) -> None:
-        """Write an ACID table by name, or create one if ``transactional`` is an option, the format
-        is ``acidsql``, or the session's default for a writer without a format.
+        """Write to an ACID table with columns matched by name, or create an ACID table.
 
-        Other tables are Spark's.
+        A new table is an ACID table if ``transactional`` is an option, if the format is
+        ``acidsql``, or if that is the session's default for a writer without a format. Spark writes
+        all other tables.
         """
         self.mode(mode).options(**options)
         if partitionBy is not None:
@@ -142,8 +143,9 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
         partitionBy: str | list[str] | None = None,  # noqa: N803
         **options: Any,
     ) -> None:
-        """Write files as PySpark does, but not into the directory of an ACID table. The format
-        ``acidsql`` needs no ``acidsql.register``.
+        """Write files as PySpark does, but refuse the directory of an ACID table.
+
+        The format ``acidsql`` needs no ``acidsql.register``.
 
         Raises:
             AcidAnalysisError: LOCATION_IN_USE; see ``acidsql.register``.
@@ -194,7 +196,7 @@ class AcidDataFrameWriter(DataFrameWriter):  # type: ignore[misc]  # PySpark is 
 
 
 def _names(*columns: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    """Return names of columns that are given one by one or as one list."""
+    """Return column names that were given as single arguments or as one list."""
     return tuple(name for c in columns for name in ([c] if isinstance(c, str) else c))
 
 
@@ -222,7 +224,7 @@ def _replace_where(
 def _save_as_table(
     session: AcidSession, name: str, frame: DataFrame, settings: WriterSettings
 ) -> bool:
-    """Write or create an ACID table; return False if the table is Spark's."""
+    """Write or create an ACID table; return False if Spark has to write the table."""
     parts = name_parts(session.spark, name)
     if parts is None:
         return False

@@ -75,8 +75,9 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         return self
 
     def create(self) -> None:
-        """Create a transactional table if its table property, ``using("acidsql")`` or the session
-        says so, else one of Spark's.
+        """Create a transactional table, or a table of Spark.
+
+        A table property, ``using("acidsql")`` or the session's setting makes it transactional.
         """
 
         def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
@@ -97,7 +98,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             super().createOrReplace()
 
     def replace(self) -> None:
-        """Replace an ACID table; other tables are Spark's."""
+        """Replace an ACID table; Spark replaces other tables."""
 
         def made(session: AcidSession, table: Table | None, parts: tuple[str, ...]) -> bool:
             if table is not None or is_acid(self._provider):
@@ -108,7 +109,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             super().replace()
 
     def append(self) -> None:
-        """Insert into an ACID table; other tables are Spark's."""
+        """Insert into an ACID table; Spark writes other tables."""
 
         def insert(session: AcidSession, table: Table) -> None:
             write_frame.append(session, table, self._df, merges_schema=self._merges_schema)
@@ -117,7 +118,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             super().append()
 
     def overwrite(self, condition: str | Column) -> None:
-        """Replace the rows of an ACID table that meet a condition; other tables are Spark's."""
+        """Replace the rows of an ACID table that meet a condition; Spark writes other tables."""
 
         def insert(session: AcidSession, table: Table) -> None:
             column = F.col(condition) if isinstance(condition, str) else condition
@@ -133,7 +134,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             super().overwrite(condition)
 
     def overwritePartitions(self) -> None:  # noqa: N802
-        """Replace the partitions of an ACID table that get rows; other tables are Spark's."""
+        """Replace the partitions of an ACID table that get rows; Spark writes other tables."""
 
         def insert(session: AcidSession, table: Table) -> None:
             merges = self._merges_schema
@@ -156,7 +157,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
             )
 
     def _is_written(self, insert: Callable[[AcidSession, Table], None]) -> bool:
-        """Write the table if it is an ACID table; return whether it is."""
+        """Write to the table if it is an ACID table; return whether it is."""
 
         def made(session: AcidSession, table: Table | None, _parts: tuple[str, ...]) -> bool:
             if table is None:
@@ -171,7 +172,7 @@ class AcidDataFrameWriterV2(DataFrameWriterV2):  # type: ignore[misc]  # PySpark
         """Call ``do`` in an enabled session; return whether it did everything.
 
         Args:
-            do: takes the session, the ACID table of this name or None, and the parts of the name.
+            do: receives the session, the ACID table of this name or None, and the name's parts.
         """
         if not is_routed(self._spark):
             return False
@@ -221,7 +222,7 @@ def _column_name(session: AcidSession, column: str | Column) -> str:
     """Return the name of a column to partition by.
 
     Raises:
-        AcidAnalysisError: UNSUPPORTED_FEATURE.PARTITION_TRANSFORM, it is a transform.
+        AcidAnalysisError: UNSUPPORTED_FEATURE.PARTITION_TRANSFORM, the column is a transform.
     """
     text = column if isinstance(column, str) else bridge.column_sql(session.spark, column)
     parts = name_parts(session.spark, text)

@@ -37,7 +37,7 @@ class AcidMergeIntoWriter:
         return _WhenNotMatchedBySource(self, condition)
 
     def withSchemaEvolution(self) -> AcidMergeIntoWriter:  # noqa: N802
-        """Add those columns to the table that only the source has and that clauses name."""
+        """Add columns to the table that clauses name and that only the source has."""
         return self._with(lambda merge: merge.withSchemaEvolution())
 
     def merge(self) -> None:
@@ -83,7 +83,7 @@ class _WhenNotMatched(_When):
 
 class _WhenNotMatchedBySource(_When):
     def updateAll(self) -> AcidMergeIntoWriter:  # noqa: N802
-        """Refuse UPDATE SET *, because there is no row of the source.
+        """Refuse UPDATE SET *, because this clause has no source row.
 
         Raises:
             AcidAnalysisError: UNSUPPORTED_FEATURE.UPDATE_ALL_NOT_MATCHED_BY_SOURCE.

@@ -14,9 +14,9 @@ from acidsql.enabled.routing import instead_of, is_routed, named
 from acidsql.enabled.source_format import register_source, register_source_of
 from acidsql.errors import AcidAnalysisError
 
-# Options of Delta's, with the arguments of ``acidsql.table``.
+# Delta Lake's options, and the corresponding arguments of ``acidsql.table``.
 _TIME_TRAVEL = {"versionasof": "version", "timestampasof": "timestamp"}
-# Options of Delta's and Spark's, with the arguments of ``acidsql.changes``.
+# Options of Delta Lake and Spark, and the corresponding arguments of ``acidsql.changes``.
 _CHANGES = {
     "startingversion": "from_version",
     "endingversion": "to_version",
@@ -63,7 +63,7 @@ def table(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
 
 
 def _rows(spark: SparkSession, name: str, **version: Any) -> DataFrame | None:
-    """Return the rows of a table or view of the metastore; None if it has none of this name."""
+    """Return the rows of a metastore table or view; None if the metastore lacks the name."""
     with api.working(spark) as session:
         return None if named(session, name) is None else api.table(spark, name, **version)
 
@@ -128,9 +128,11 @@ class AcidDataFrameReader(DataFrameReader):  # type: ignore[misc]  # PySpark is 
             self._is_feed = str(value).lower() == "true"
 
     def table(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
-        """Read a table, as of the version or time of the options ``versionAsOf`` and
-        ``timestampAsOf``, or its changes with ``readChangeFeed`` (see ``changes``). Other options
-        have no effect, as with Spark's own tables.
+        """Read a table.
+
+        The options ``versionAsOf`` and ``timestampAsOf`` select a version or time.
+        ``readChangeFeed`` returns the changes of the table instead (see ``changes``). Other options
+        have no effect, as with Spark's tables.
 
         Raises:
             AcidAnalysisError: see ``acidsql.table`` and ``acidsql.changes``.
@@ -144,10 +146,12 @@ class AcidDataFrameReader(DataFrameReader):  # type: ignore[misc]  # PySpark is 
         return super().table(tableName) if rows is None else rows
 
     def changes(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
-        """Read the changes of a table between the options ``startingVersion`` or
-        ``startingTimestamp`` and ``endingVersion`` or ``endingTimestamp``, without those of the
-        bounds if ``startingBoundInclusive`` or ``endingBoundInclusive`` is false; net changes with
-        ``deduplicationMode`` ``netChanges``.
+        """Read the changes of a table.
+
+        The options ``startingVersion`` or ``startingTimestamp``, and ``endingVersion`` or
+        ``endingTimestamp``, set the bounds. If ``startingBoundInclusive`` or
+        ``endingBoundInclusive`` is false, the changes of that bound are excluded.
+        ``deduplicationMode`` ``netChanges`` returns net changes.
 
         Raises:
             AcidAnalysisError: see ``acidsql.changes``.
@@ -158,8 +162,8 @@ class AcidDataFrameReader(DataFrameReader):  # type: ignore[misc]  # PySpark is 
                 is_ours = named(session, tableName) is not None
             if is_ours:
                 return change_feed.changes(spark, tableName, **self._bounds)
-        found: DataFrame = super().changes(tableName)
-        return found
+        rows: DataFrame = super().changes(tableName)
+        return rows
 
 
 def _flag(key: str, value: object) -> bool:

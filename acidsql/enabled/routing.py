@@ -1,4 +1,4 @@
-"""Routing of calls: acidsql takes those of enabled sessions that name tables of the metastore."""
+"""Routing of calls: acidsql handles calls of enabled sessions that name metastore tables."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from acidsql.planning.name_resolution import find, qualified
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.at_work import is_at_work
 
-# Set in the conf of a session that is enabled. Its clones, where Spark runs the batches of a
-# stream, inherit it, and new sessions do not.
+# Set in the conf of an enabled session. Clones of the session, which run the batches of a stream,
+# inherit it; new sessions do not.
 SETTING = "acidsql.enabled"
 
 
 def is_routed(spark: SparkSession) -> bool:
-    """Return whether acidsql looks at calls on a session: it is enabled, and acidsql is not at
-    work.
+    """Return whether acidsql checks the calls on a session.
+
+    It does if the session is enabled and acidsql itself is not at work.
     """
     return not is_at_work() and spark.conf.get(SETTING, "false") == "true"
 
 
-def instead_of(original: Any, own: Callable[[Any], Any]) -> property:
-    """Return a property with the value of ``own``, or the original's value where that is None."""
+def instead_of(original: Any, substitute: Callable[[Any], Any]) -> property:
+    """Return a property with ``substitute``'s value, or the original's value if that is None."""
 
     def value(self: Any) -> Any:
-        found = own(self)
-        return original.__get__(self, type(self)) if found is None else found
+        replacement = substitute(self)
+        return original.__get__(self, type(self)) if replacement is None else replacement
 
     return property(value, doc=original.__doc__)
 
 
 def name_parts(spark: SparkSession, name: str) -> tuple[str, ...] | None:
-    """Return the parts of a name; None if it is malformed, so that Spark raises its error."""
+    """Return the parts of a name; None if it is malformed, so that Spark raises the error."""
     try:
         return bridge.parse_name(spark, name)
     except ParseException:
@@ -46,23 +47,23 @@ def name_parts(spark: SparkSession, name: str) -> tuple[str, ...] | None:
 
 
 def named(session: AcidSession, name: str) -> Table | None:
-    """Find the table or view of the metastore with a name; temporary views come first."""
+    """Find a table or view of the metastore by name; a temporary view hides it."""
     parts = name_parts(session.spark, name)
     return find(session, parts) if parts else None
 
 
 def named_table(session: AcidSession, name: str) -> Table | None:
-    """Find the table or view of the metastore with a name; temporary views are ignored."""
+    """Find a table or view of the metastore by name; temporary views are ignored."""
     parts = name_parts(session.spark, name)
     place = qualified(session, parts) if parts else None
     return session.metastore.find_table(*place) if place else None
 
 
 def written(table: Table | None) -> Table | None:
-    """Return a table that is about to be written.
+    """Return the table to write to, and refuse a view.
 
     Raises:
-        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, it is a view.
+        AcidAnalysisError: EXPECT_TABLE_NOT_VIEW, the name belongs to a view.
     """
     if table is not None and table.table_type is TableType.VIEW:
         raise AcidAnalysisError(

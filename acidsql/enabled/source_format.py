@@ -1,4 +1,4 @@
-"""``format("acidsql")`` of enabled sessions, which are registered when they first name it."""
+"""``format("acidsql")`` of enabled sessions, registered when a session first uses it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _registered: set[str] = set()
 
 
 def register_source(spark: SparkSession, source: str | None) -> None:
-    """Register the data source in an enabled session, if it is the format of a reader or writer.
+    """Register the data source in an enabled session if a reader or writer uses its format.
 
     Raises:
         AcidAnalysisError: see ``acidsql.register``.
@@ -36,8 +36,9 @@ def register_source(spark: SparkSession, source: str | None) -> None:
 
 
 def register_source_of(spark: SparkSession, text: str) -> None:
-    """Register the data source if a statement makes a temporary view of it; see
-    ``register_source``.
+    """Register the data source if a statement creates a temporary view with it.
+
+    See ``register_source``.
     """
     if _TEMPORARY_VIEW.match(text):
         register_source(spark, _NAME)

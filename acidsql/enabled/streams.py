@@ -1,4 +1,4 @@
-"""``spark.readStream`` and ``df.writeStream`` of enabled sessions: ACID tables are refused."""
+"""``spark.readStream`` and ``df.writeStream`` of enabled sessions, which refuse ACID tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_stream(original: Any) -> property:
 
 
 class AcidDataStreamReader(DataStreamReader):  # type: ignore[misc]  # PySpark is untyped here
-    """PySpark's reader of streams, which refuses ACID tables by their names."""
+    """PySpark's reader of streams, which refuses the names of ACID tables."""
 
     def format(self, source: str) -> AcidDataStreamReader:
         """See PySpark, whose ``load`` calls it too. ``acidsql`` needs no ``acidsql.register``.
@@ -44,10 +44,10 @@ class AcidDataStreamReader(DataStreamReader):  # type: ignore[misc]  # PySpark i
         return self
 
     def table(self, tableName: str) -> DataFrame:  # noqa: N803 - PySpark's name
-        """Read a table of Spark's as a stream.
+        """Read a table of Spark as a stream.
 
         Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_READ, it is an ACID table.
+            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_READ, the table is an ACID table.
         """
         if _is_acid(self._spark, tableName, named):
             raise AcidAnalysisError(
@@ -62,10 +62,10 @@ class AcidDataStreamWriter(DataStreamWriter):  # type: ignore[misc]  # PySpark i
     """PySpark's writer of streams, which refuses ACID tables."""
 
     def toTable(self, tableName: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802, N803
-        """Write a stream into a table of Spark's.
+        """Write a stream to a table of Spark.
 
         Raises:
-            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_WRITE, it is an ACID table.
+            AcidAnalysisError: UNSUPPORTED_FEATURE.STREAMING_WRITE, the table is an ACID table.
         """
         if _is_acid(self._spark, tableName, named_table):
             raise AcidAnalysisError(

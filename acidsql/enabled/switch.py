@@ -1,4 +1,4 @@
-"""Switch of ``acidsql.enable``: replaces PySpark's methods while a session is enabled."""
+"""``acidsql.enable`` and ``disable``: replace PySpark's methods while a session is enabled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acidsql.enabled.routing import SETTING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Replacement:
-    """Method or property of a class of PySpark's, with its replacement."""
+    """Method or property of a PySpark class, with its replacement."""
 
     owner: type
     name: str
@@ -31,17 +31,17 @@ _replacements: list[_Replacement] = []
 
 
 def enable(spark: SparkSession) -> None:
-    """Make a session's own methods read and write ACID tables.
+    """Make a session's PySpark methods read and write ACID tables.
 
     ``spark.sql``, ``spark.table``, ``spark.read.table``, ``spark.catalog``, ``df.write``,
-    ``df.writeTo`` and ``df.mergeInto`` go through acidsql if they name an ACID table, and are
-    Spark's own otherwise. Enabling a session twice has no further effect.
+    ``df.writeTo`` and ``df.mergeInto`` use acidsql if they name an ACID table. Otherwise they run
+    in Spark. Enabling a session twice has no further effect.
 
     Args:
-        spark: the session; other handles of the same session are enabled with it.
+        spark: the session; other handles of the same session are enabled too.
 
     Raises:
-        TypeError: it is a session of Spark Connect, which has no JVM of its own.
+        TypeError: the session is one of Spark Connect, which has no local JVM.
         MetastoreError: the metastore cannot be reached.
 
     >>> acidsql.enable(spark)
@@ -62,12 +62,12 @@ def enable(spark: SparkSession) -> None:
 
 
 def disable(spark: SparkSession) -> None:
-    """Make a session's methods Spark's own again.
+    """Restore a session's original methods.
 
-    Once no session is enabled, PySpark's classes have their original functions again.
+    When no session is enabled, PySpark's classes have their original functions again.
 
     Raises:
-        TypeError: it is a session of Spark Connect, which has no JVM of its own.
+        TypeError: the session is one of Spark Connect, which has no local JVM.
 
     >>> acidsql.enable(spark)
     >>> spark.catalog.tableExists("pet")
@@ -96,13 +96,13 @@ def _check_session(spark: SparkSession) -> None:
 
 
 def _forget_other_applications(spark: SparkSession) -> None:
-    """Drop the sessions of applications that this process has stopped."""
-    own = f"{spark.sparkContext.applicationId}/"
-    _enabled.intersection_update([key for key in _enabled if key.startswith(own)])
+    """Forget the sessions of applications that this process has stopped."""
+    prefix = f"{spark.sparkContext.applicationId}/"
+    _enabled.intersection_update([key for key in _enabled if key.startswith(prefix)])
 
 
 def _replaced(spark: SparkSession) -> Iterator[_Replacement]:
-    """Replace the methods one by one, and yield what was replaced."""
+    """Replace the methods one by one, and yield each replacement."""
     frames = type(spark.range(0))
     for owner, name, made in (
         (SparkSession, "sql", queries.sql),
@@ -128,6 +128,6 @@ def _replace(known_as: type, name: str, made: Callable[[Any], Any]) -> _Replacem
 
 
 def _put_back(one: _Replacement) -> None:
-    """Restore a method, unless other code has wrapped ours, which then passes all calls on."""
+    """Restore a method, unless other code has wrapped ours; then ours passes all calls on."""
     if vars(one.owner).get(one.name) is one.replacement:
         setattr(one.owner, one.name, one.original)

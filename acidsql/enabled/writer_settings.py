@@ -1,4 +1,4 @@
-"""Settings of a ``DataFrameWriter``, and checks whether they suit an ACID table."""
+"""Settings of a ``DataFrameWriter``, and checks that they suit an ACID table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRANSACTIONAL = "transactional"
 # Options that do not become properties of the new table.
 _NO_PROPERTIES = (_OVERWRITE_MODE, _MERGE_SCHEMA, _REPLACE_WHERE, _OVERWRITE_SCHEMA, "path")
 _ACID = "acidsql"
-# Names of each file format; ``hive`` and ``acidsql`` mean the format that the table has.
+# Names of each file format; ``hive`` and ``acidsql`` mean the table's current format.
 _FORMATS = {
     FileFormat.ORC: ("orc", "hive", _ACID),
     FileFormat.PARQUET: ("parquet", "hive", _ACID),
@@ -60,8 +60,9 @@ class WriterSettings:
 
     @property
     def replaces_table(self) -> bool:
-        """Whether ``mode("overwrite")`` replaces the table, and not only its rows: the value of
-        the option ``overwriteSchema``.
+        """Whether ``mode("overwrite")`` replaces the table, and not only its rows.
+
+        This is the value of the option ``overwriteSchema``.
         """
         return (self.option(_OVERWRITE_SCHEMA) or "false").lower() == "true"
 
@@ -77,14 +78,15 @@ class WriterSettings:
 
 
 def merges_schema(options: Mapping[str, str]) -> bool:
-    """Return whether the option ``mergeSchema`` of Delta Lake is true: the table gets the columns
-    that the rows have besides.
+    """Return whether Delta Lake's option ``mergeSchema`` is true.
+
+    If it is, the table gets the additional columns of the rows.
     """
     return any(k.lower() == _MERGE_SCHEMA and v.lower() == "true" for k, v in options.items())
 
 
 def check_insert(settings: WriterSettings, table: Table) -> None:
-    """Refuse settings of ``insertInto`` that only make sense for a new table, as Spark does.
+    """Refuse settings of ``insertInto`` that apply only to a new table, as Spark does.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.
@@ -126,7 +128,7 @@ def check_save(settings: WriterSettings, table: Table) -> None:
 
 
 def check_replace(settings: WriterSettings, table: Table) -> None:
-    """Refuse settings of ``saveAsTable`` that do not fit to the replacement of a table.
+    """Refuse settings of ``saveAsTable`` that cannot be used when it replaces a table.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.
@@ -169,26 +171,26 @@ def new_table(name: Name, settings: WriterSettings) -> NewTable:
 
 
 def stored_as(name: str | None) -> str:
-    """Return the file format of a new table that a writer names so."""
+    """Return the file format of a new table for the format name of a writer."""
     return "ORC" if name is None or name.lower() in ("hive", _ACID) else name
 
 
 def is_acid(name: str | None) -> bool:
-    """Return whether a format is that of ACID tables, whatever the format of their files is."""
+    """Return whether a format means an ACID table, regardless of the file format."""
     return name is not None and name.lower() == _ACID
 
 
 def makes_acid(spark: SparkSession, name: str | None, given: Mapping[str, str]) -> bool:
-    """Return whether a writer that makes a table makes an ACID table.
+    """Return whether a writer that creates a table creates an ACID table.
 
     Args:
-        spark: the session, whose setting decides where the writer says nothing.
-        name: of the format, or None.
+        spark: the session; its setting applies if the writer does not specify it.
+        name: name of the format, or None.
         given: table properties, or options.
 
     Raises:
-        AcidAnalysisError: INVALID_TABLE_PROPERTY, the two contradict each other;
-            INVALID_CONF_VALUE.
+        AcidAnalysisError: INVALID_TABLE_PROPERTY, the format and the properties contradict each
+            other; INVALID_CONF_VALUE.
     """
     if is_transactional(given):
         return True
@@ -202,7 +204,7 @@ def makes_acid(spark: SparkSession, name: str | None, given: Mapping[str, str]) 
 
 
 def refuse_table_of_spark(name: Name) -> AcidAnalysisError:
-    """Build the error for a table that Spark has and that is to be written as an ACID table."""
+    """Build the error of a write that treats a table of Spark as an ACID table."""
     return AcidAnalysisError(
         "NOT_A_TRANSACTIONAL_TABLE",
         f"{'.'.join(name)} is a table or view of Spark's own: leave the format acidsql out, or "
@@ -211,14 +213,14 @@ def refuse_table_of_spark(name: Name) -> AcidAnalysisError:
 
 
 def is_transactional(given: Mapping[str, str]) -> bool:
-    """Return whether table properties, or options, ask for a transactional table."""
+    """Return whether table properties, or options, request a transactional table."""
     return any(k.lower() == _TRANSACTIONAL and v.lower() == "true" for k, v in given.items())
 
 
 def table_properties(given: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a new transactional table.
 
-    ``transactional`` is spelled as in Hive, and Spark's ``compression`` becomes ORC's property.
+    ``transactional`` gets Hive's spelling, and Spark's ``compression`` becomes ORC's property.
     """
     spelled = {_TRANSACTIONAL: _TRANSACTIONAL, "compression": "orc.compress"}
     kept = {spelled.get(key.lower(), key): value for key, value in given.items()}
@@ -226,13 +228,15 @@ def table_properties(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_options(options: Mapping[str, str], table: Table, *, of_overwrite: bool = False) -> None:
-    """Refuse options of a writer that have no effect on a transactional table. Refuse also two
-    options if one says that whole partitions are replaced, and the other that some rows are.
+    """Refuse options of a writer that have no effect on a transactional table.
+
+    Also refuse two options that contradict each other: one replaces whole partitions, the other
+    replaces only some rows.
 
     Args:
-        options: as given.
-        table: that is written.
-        of_overwrite: whether the options of ``mode("overwrite")`` are among those that are known.
+        options: options as given.
+        table: table that is written to.
+        of_overwrite: whether the options of ``mode("overwrite")`` are allowed.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_OPTION.
@@ -259,7 +263,7 @@ def check_options(options: Mapping[str, str], table: Table, *, of_overwrite: boo
 
 
 def check_format(name: str | None, table: Table) -> None:
-    """Refuse a format that is not the table's.
+    """Refuse a format that differs from the table's format.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.WRITE_FORMAT.

@@ -1,3 +1,1 @@
-"""Look into the files of a table: what its directories and ORC files are, read by pyorc, as
-Hive's ``--orcfiledump`` does.
-"""
+"""Inspection of a table's directories and ORC files by pyorc, like Hive's ``--orcfiledump``."""

@@ -25,10 +25,10 @@ class StripeDescription:
 
     Attributes:
         rows: number of rows.
-        offset: of its first byte.
-        size: in bytes.
-        last_key: write id, bucket property and row id of its last event, as the key index has
-            them; None without a key index.
+        offset: offset of the first byte.
+        size: size in bytes.
+        last_key: write id, bucket property and row id of its last event, from the key index; None
+            without a key index.
         bloom_filters: names of the columns that have Bloom filters.
     """
 
@@ -44,15 +44,15 @@ class ColumnStatistics:
     """Statistics of a column over a file or a stripe.
 
     Attributes:
-        column: its name, ``row.address.city``; elements of arrays are ``[]``, of maps ``key`` and
-            ``value``.
-        type: its type in the file.
-        stripe: number of the stripe, from 0 on; None over the whole file.
-        values: number of those that are not null.
+        column: name of the column, such as ``row.address.city``. The elements of an array are
+            ``[]``, those of a map ``key`` and ``value``.
+        type: type of the column in the file.
+        stripe: 0-based number of the stripe; None for the whole file.
+        values: number of values that are not null.
         has_null: whether there are nulls.
-        minimum: lowest value; None if it is not kept.
-        maximum: highest value; None if it is not kept.
-        sum: of numbers; of texts and bytes their length.
+        minimum: lowest value; None if the file does not store it.
+        maximum: highest value; None if the file does not store it.
+        sum: sum of numbers; total length of texts and bytes; number of true booleans.
     """
 
     column: str
@@ -70,17 +70,16 @@ class FileDescription:
     """ORC file.
 
     Attributes:
-        found: its path, and what the path says about it.
-        rows: number of its rows or delete events.
-        types: its type, as ORC writes it.
+        found: path of the file, and the information from its path.
+        rows: number of rows or delete events.
+        types: type of the file, in ORC's spelling.
         compression: name of the codec, in lower case.
-        writer: program that wrote it, with its version.
-        row_group: rows of a row group, which the index of a stripe has statistics of; 0 without.
+        writer: program that wrote the file, with its version.
+        row_group: number of rows in a row group, the unit of a stripe's index; 0 without an index.
         stripes: the stripes.
-        columns: statistics of each column over the file, then over each stripe if there are
-            several.
+        columns: statistics of each column for the file, then for each stripe if there are several.
         metadata: user metadata.
-        events: numbers of events by ``hive.acid.stats``; None without it.
+        events: numbers of events from ``hive.acid.stats``; None without this item.
     """
 
     found: FoundFile
@@ -100,25 +99,25 @@ class UnreadableFile:
     """File that pyorc, or the parser of its metadata, cannot read.
 
     Attributes:
-        found: its path, and what the path says about it.
-        error: with the path and the reason.
+        found: path of the file, and the information from its path.
+        error: error with the path and the reason.
     """
 
     found: FoundFile
     error: FormatError
 
 
-def describe_file(files: ReadableFiles, found: FoundFile) -> FileDescription:
+def describe_file(files: ReadableFiles, file: FoundFile) -> FileDescription:
     """Read the tail of a file and the footers of its stripes, but no rows.
 
     Raises:
         AcidAnalysisError: PYORC_MISSING.
-        FormatError: FAILED_READ_FILE; INVALID_KEY_INDEX, INVALID_ACID_STATS: its metadata are
+        FormatError: FAILED_READ_FILE; INVALID_KEY_INDEX or INVALID_ACID_STATS, the metadata is
             damaged.
     """
-    with open_by_pyorc(files, found.path, found.size) as reader:
+    with open_by_pyorc(files, file.path, file.size) as reader:
         metadata = dict(reader.user_metadata)
-        keys = _parsed(found, parse_key_index, metadata.get(KEY_INDEX)) or ()
+        keys = _parsed(file, parse_key_index, metadata.get(KEY_INDEX)) or ()
         columns = dict(_columns(reader.schema, ""))
         stripes = list(reader.iter_stripes())
         statistics = [_statistics(reader, None, i, *named) for i, named in columns.items()]
@@ -126,7 +125,7 @@ def describe_file(files: ReadableFiles, found: FoundFile) -> FileDescription:
             for number, stripe in enumerate(stripes):
                 statistics += [_statistics(stripe, number, i, *n) for i, n in columns.items()]
         return FileDescription(
-            found=found,
+            found=file,
             rows=len(reader),
             types=str(reader.schema),
             compression=reader.compression.name.lower(),
@@ -144,30 +143,28 @@ def describe_file(files: ReadableFiles, found: FoundFile) -> FileDescription:
             ),
             columns=tuple(statistics),
             metadata=metadata,
-            events=_parsed(found, parse_stats, metadata.get(STATS)),
+            events=_parsed(file, parse_stats, metadata.get(STATS)),
         )
 
 
-def describe_or_tell(files: ReadableFiles, found: FoundFile) -> FileDescription | UnreadableFile:
-    """Return the description of a file, or why there is none."""
+def describe_or_explain(files: ReadableFiles, file: FoundFile) -> FileDescription | UnreadableFile:
+    """Return the description of a file, or the error if it cannot be read."""
     try:
-        return describe_file(files, found)
+        return describe_file(files, file)
     except FormatError as error:
-        return UnreadableFile(found=found, error=error)
+        return UnreadableFile(found=file, error=error)
 
 
-def _parsed(found: FoundFile, parse: Any, value: bytes | None) -> Any:
-    """Parse an item of the metadata; the message of an error gets the file's path."""
+def _parsed(file: FoundFile, parse: Any, value: bytes | None) -> Any:
+    """Parse an item of the metadata; add the file's path to the message of an error."""
     try:
         return None if value is None else parse(value)
     except FormatError as error:
-        raise FormatError(error.condition, f"{found.path}: {error.message}") from error
+        raise FormatError(error.condition, f"{file.path}: {error.message}") from error
 
 
 def _columns(node: Any, name: str) -> Iterator[tuple[int, tuple[str, str]]]:
-    """Yield the column id, the name and the type of a column and of those in it, but not of the
-    root.
-    """
+    """Yield the column id, name and type of a column and its nested columns, except the root."""
     if name:
         yield node.column_id, (name, str(node))
     inner = f"{name}." if name else ""

@@ -15,9 +15,9 @@ from acidsql.format.bucket_codec import decode_bucket, decode_statement
 from acidsql.storage.pyorc_files import open_by_pyorc
 from acidsql.storage.readable_files import ReadableFiles
 
-# ``OrcRecordUpdater``: numbers of the operations.
+# Numbers of the operations, from Hive's ``OrcRecordUpdater``.
 _OPERATIONS = {0: "insert", 1: "update", 2: "delete"}
-_INSTANT = "TIMESTAMP_INSTANT"  # kind of pyorc
+_INSTANT = "TIMESTAMP_INSTANT"  # name of the type kind in pyorc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +26,12 @@ class Event:
 
     Attributes:
         operation: ``insert``, ``update`` (ACID v1) or ``delete``.
-        write_id: that wrote the row; None in a file without row ids.
-        bucket: bucket id of its bucket property.
-        statement: statement id of its bucket property.
+        write_id: write id that wrote the row; None in a file without row ids.
+        bucket: bucket id in the bucket property.
+        statement: statement id in the bucket property.
         row_id: number of the row; in a file without row ids, its position in the file.
-        current_write_id: that wrote the event.
-        row: its values as JSON; None of a delete event. Instants are in UTC, and end with Z.
+        current_write_id: write id that wrote the event.
+        row: values of the row as JSON; None for a delete event. Instants are in UTC and end with Z.
     """
 
     operation: str
@@ -43,19 +43,19 @@ class Event:
     row: str | None
 
 
-def read_events(files: ReadableFiles, found: FoundFile, limit: int | None) -> Iterator[Event]:
-    """Read the events of a file, in their order.
+def read_events(files: ReadableFiles, file: FoundFile, limit: int | None) -> Iterator[Event]:
+    """Read the events of a file, in order.
 
     Args:
         files: the file system.
-        found: the file.
-        limit: number of events to read at most; None for all.
+        file: the file.
+        limit: largest number of events to read; None for all.
 
     Raises:
         AcidAnalysisError: PYORC_MISSING.
         FormatError: FAILED_READ_FILE; INVALID_BUCKET_PROPERTY.
     """
-    with open_by_pyorc(files, found.path, found.size) as reader:
+    with open_by_pyorc(files, file.path, file.size) as reader:
         is_acid = [name.lower() for name in reader.schema.fields][:1] == ["operation"]
         has_instants = _has_instants(reader.schema)
         for position, given in enumerate(islice(reader, limit)):
@@ -68,7 +68,7 @@ def _has_instants(declared: Any) -> bool:
 
 
 def _inner_types(declared: Any) -> Sequence[Any]:
-    """Return the types of pyorc in a type: of a struct's fields, a map, or the elements."""
+    """Return the types of a struct's fields, a map's keys and values, or a list's elements."""
     if declared.kind.name == "STRUCT":
         return list(declared.fields.values())
     if declared.kind.name == "MAP":
@@ -77,9 +77,9 @@ def _inner_types(declared: Any) -> Sequence[Any]:
 
 
 def _with_zones(value: Any, declared: Any) -> Any:
-    """Return a value with a Z after its instants, which pyorc gives in UTC like local times."""
+    """Append Z to the instants in a value, because pyorc returns them in UTC without a zone."""
     if declared.kind.name == _INSTANT and isinstance(value, str) and value[:1].isdigit():
-        return f"{value}Z"  # another text is of a year that Python does not have
+        return f"{value}Z"  # a text of another form has a year outside of Python's range
     inner = _inner_types(declared)
     if value is None or not inner:
         return value
@@ -123,8 +123,10 @@ def _json(row: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: bytes in hexadecimal digits, decimals and what is no number as
-    texts, maps whose keys are no texts as pairs.
+    """Convert a value to types that JSON has.
+
+    Bytes become hexadecimal digits. Decimals, NaN and infinities become texts. A map becomes pairs
+    if its keys are not texts.
     """
     if isinstance(value, Decimal):
         return f"{value:f}"

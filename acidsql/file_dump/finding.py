@@ -1,4 +1,4 @@
-"""Files of a table, a partition or a directory, found only by their names."""
+"""Search for the files of a table, a partition or a directory, which reads only their names."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class FoundFile:
     """File of a table.
 
     Attributes:
-        path: qualified.
-        name: in its directory.
-        size: in bytes, of the complete part if it is still being written.
-        partition: names of the directories of partitions above it, ``p=1/q=a``; empty without.
-        directory: the base or delta that it is in; None of original files.
-        bucket: bucket id in its name; None if it is named otherwise.
+        path: qualified path.
+        name: name in its directory.
+        size: size in bytes; of a file that is still being written, the size of the complete part.
+        partition: names of the partition directories above it, ``p=1/q=a``; empty if none.
+        directory: base or delta directory that contains the file; None for an original file.
+        bucket: bucket id in the name; None if the name has none.
     """
 
     path: str
@@ -41,22 +41,22 @@ class FoundFile:
 
 
 def find_files(files: ReadableFiles, place: str, partition: str = "") -> list[FoundFile]:
-    """Find the files of a place, whether statements read them or not; hidden ones are left out.
+    """Find the files of a place, including files that statements do not read, but no hidden files.
 
     Args:
         files: the file system.
         place: qualified path of a table, a partition, a base, a delta or one file.
-        partition: name of the partition, if it is the directory of one.
+        partition: name of the partition, if the place is a partition directory.
 
     Returns:
         The files, sorted by their paths.
 
     Raises:
-        FileNotFoundError: there is no such place.
+        FileNotFoundError: the place does not exist.
         FormatError: OPEN_STREAMING_FILE.
     """
     if files.is_directory(place):
-        return sorted(_below(files, place, partition), key=lambda found: found.path)
+        return sorted(_below(files, place, partition), key=lambda file: file.path)
     above, _, name = place.rpartition("/")
     listing = files.list(parent(place))
     if name not in listing.files:
@@ -69,8 +69,8 @@ def _below(files: ReadableFiles, path: str, partition: str) -> Iterator[FoundFil
     directory = parse_directory(path.rpartition("/")[2])
     listing = files.list(path)
     shown = [name for name in listing.names if not is_hidden(name)]
-    own = [name for name in shown if name in listing.files]
-    yield from _in_directory(files, listing, own, partition, directory)
+    file_names = [name for name in shown if name in listing.files]
+    yield from _in_directory(files, listing, file_names, partition, directory)
     for name in shown:
         if name not in listing.files:
             inner = "/".join(filter(None, (partition, name))) if "=" in name else partition

@@ -1,10 +1,10 @@
-"""Places of files: a table's directory, and those of its partitions, or a path."""
+"""Files of a table, in its directory and in the directories of its partitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acidsql.file_dump.description import FileDescription, UnreadableFile, describe_or_tell
+from acidsql.file_dump.description import FileDescription, UnreadableFile, describe_or_explain
 from acidsql.file_dump.finding import FoundFile, find_files
 from acidsql.metastore.catalog_protocol import CatalogProtocol
 from acidsql.metastore.model import Table
@@ -13,7 +13,7 @@ from acidsql.storage.readable_files import ReadableFiles
 
 
 def is_path(place: str) -> bool:
-    """Return whether a text is a path, and not the name of a table.
+    """Return whether a text is a path rather than a table name.
 
     >>> is_path("shop.pet"), is_path("pet/delta_0000001_0000001_0000"), is_path(".")
     (False, True, True)
@@ -24,7 +24,7 @@ def is_path(place: str) -> bool:
 def files_of_table(
     files: ReadableFiles, metastore: CatalogProtocol, table: Table
 ) -> list[FoundFile]:
-    """Find the files of a table, in the directories of its partitions wherever they are.
+    """Find the files of a table; its partitions can be in any directories.
 
     Raises:
         FormatError: OPEN_STREAMING_FILE.
@@ -40,16 +40,16 @@ def files_of_table(
 
 def _existing(files: ReadableFiles, places: Sequence[tuple[str, str]]) -> Iterator[FoundFile]:
     for location, partition in places:
-        if files.is_directory(location):  # CHECK TABLE reports which are gone
+        if files.is_directory(location):  # CHECK TABLE reports missing directories
             yield from find_files(files, location, partition)
 
 
 def describe_files(
-    files: ReadableFiles, found: Sequence[FoundFile]
+    files: ReadableFiles, selected: Sequence[FoundFile]
 ) -> tuple[FileDescription | UnreadableFile, ...]:
-    """Describe files, in their order.
+    """Describe files, in the given order.
 
     Raises:
         AcidAnalysisError: PYORC_MISSING.
     """
-    return tuple(in_parallel(lambda one: describe_or_tell(files, one), found))
+    return tuple(in_parallel(lambda one: describe_or_explain(files, one), selected))

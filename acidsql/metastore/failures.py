@@ -17,7 +17,7 @@ from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Operation, Table
 
 # Condition of a call that the metastore did not receive, because it refused the authentication.
-NOT_ASKED = "METASTORE_AUTHENTICATION"
+REQUEST_NOT_SENT = "METASTORE_AUTHENTICATION"
 # File systems have names of 255 bytes, and the directory of a database ends with ".db".
 _LONGEST_NAME = 255 - len(".db")
 

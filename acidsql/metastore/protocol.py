@@ -101,8 +101,8 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
         Raises:
             WriteConflictError: CONCURRENT_WRITE; the message names both transactions and the
                 object.
-            MetastoreError: ``failures.NOT_ASKED``, the request did not reach the metastore, so the
-                transaction is open. After any other condition it may have committed.
+            MetastoreError: ``failures.REQUEST_NOT_SENT``, the request did not reach the metastore,
+                so the transaction is open. After any other condition it may have committed.
         """
 
     @property

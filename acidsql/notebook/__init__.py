@@ -1,6 +1,7 @@
-"""``%acidsql`` and ``%%acidsql``: statements in the cells of a Jupyter notebook, or in IPython.
+"""``%acidsql`` and ``%%acidsql``: run statements in Jupyter notebooks and in IPython.
 
-The only package that imports IPython, which is an extra (``pip install acidsql[notebook]``). One
-module per role: ``magics`` (runs a cell), ``cell`` (its options and statements), ``table``
-(results), ``progress`` (the bar). Statements run, and are cancelled, as in ``acidsql.repl``.
+Only this package imports IPython, which is an extra (``pip install acidsql[notebook]``). The
+modules are ``magics`` (runs a cell), ``cell`` (parses its options and statements), ``table``
+(results) and ``progress`` (progress bar). Statements run and can be cancelled like in
+``acidsql.repl``.
 """

@@ -1,4 +1,4 @@
-"""Cells: the options, the variable and the statements in the text of one."""
+"""Parser of the text of a cell: its options, its variable and its statements."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _OPTION = re.compile(r"\s*--(?P<name>\w[\w-]*)(?:\s*=\s*|\s+|$)(?P<value>\S*)")
 _VARIABLE = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*<<")
 
 OPTIONS = ("dialect", "limit", "spark")
-"""The options of the magics, each with a value."""
+"""Options of the magics; each takes a value."""
 
 DEFAULT_LIMIT = 100
-"""Rows that are shown at most, if the cell does not say."""
+"""Largest number of rows to show, if the cell does not set a limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +25,12 @@ class Cell:
     """Request of a cell.
 
     Attributes:
-        statements: one or more, in order.
-        spark: name of the variable with the Spark session, if one was given.
-        limit: rows of the result to show at most.
+        statements: one or more statements, in order.
+        spark: name of the variable with the Spark session; None if the cell does not name one.
+        limit: largest number of rows to show.
         dialect: dialect of the statements.
-        variable: name of the variable that the last statement's DataFrame goes to; None to show its
-            rows.
+        variable: name of the variable that gets the DataFrame of the last statement; None to show
+            its rows.
     """
 
     statements: tuple[Statement, ...]
@@ -41,11 +41,11 @@ class Cell:
 
 
 def parse_cell(line: str, body: str | None) -> Cell:
-    """Read what stands behind the name of the magic, and below it.
+    """Parse the text after the name of the magic, and the lines below it.
 
     Args:
         line: the rest of the line: options, then possibly SQL.
-        body: the lines below, None for ``%acidsql``.
+        body: the lines below; None for ``%acidsql``.
 
     Raises:
         UsageError: an option is unknown or has a wrong value, or there is no statement.
@@ -67,7 +67,7 @@ def parse_cell(line: str, body: str | None) -> Cell:
 
 
 def _options(line: str) -> tuple[dict[str, str], str]:
-    """Return the options that a line begins with, and the rest of it."""
+    """Return the options at the beginning of a line, and the rest of the line."""
     options: dict[str, str] = {}
     while option := _OPTION.match(line):
         if option["name"] not in OPTIONS:

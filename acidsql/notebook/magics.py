@@ -1,4 +1,4 @@
-"""Magics: run the statements of a cell, and show the last one's rows or an error."""
+"""Magics, which run the statements of a cell and show the rows of the last one, or an error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Error = TypeVar("_Error", bound=BaseException)
 
 
 def register(shell: InteractiveShell) -> None:
-    """Give a shell the magics ``%acidsql`` and ``%%acidsql``."""
+    """Register the magics ``%acidsql`` and ``%%acidsql`` in a shell."""
 
     def acidsql(line: str, cell: str | None = None) -> ResultTable | None:
         """Run SQL on Hive ACID tables, and show the rows of the last statement.
@@ -53,12 +53,12 @@ def register(shell: InteractiveShell) -> None:
         """
         return _run(shell, parse_cell(line, cell))
 
-    # IPython would put the values of variables for {…} and $… in SQL.
+    # Without no_var_expand, IPython would replace {…} and $… in SQL by values of variables.
     shell.register_magic_function(no_var_expand(acidsql), "line_cell", _NAME)
 
 
 def unregister(shell: InteractiveShell) -> None:
-    """Take the magics away again."""
+    """Remove the magics from a shell."""
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop(_NAME, None)
 
@@ -86,7 +86,7 @@ def _run(shell: InteractiveShell, cell: Cell) -> ResultTable | None:
 
 
 def _variables(shell: InteractiveShell, cell: Cell) -> dict[str, Any]:
-    """Return the values of the variables that the statements name as parameters, ``:name``."""
+    """Return the values of the variables that the statements use as parameters, ``:name``."""
     names = {name for statement in cell.statements for name in names_of(statement.text)}
     missing = sorted(names - shell.user_ns.keys())
     if missing:
@@ -97,10 +97,10 @@ def _variables(shell: InteractiveShell, cell: Cell) -> dict[str, Any]:
 
 
 def _session(shell: InteractiveShell, variable: str | None) -> SparkSession:
-    """Return the session of a variable, by default that of ``spark`` or else the active one."""
-    found = shell.user_ns.get(variable or "spark")
-    if isinstance(found, SparkSession):
-        return found
+    """Return the session of a variable; by default that of ``spark``, otherwise the active one."""
+    value = shell.user_ns.get(variable or "spark")
+    if isinstance(value, SparkSession):
+        return value
     if variable is not None:
         raise UsageError(f"--spark {variable}: there is no Spark session in this variable")
     active = SparkSession.getActiveSession()
@@ -118,7 +118,7 @@ def _answer(
     statement: Statement,
     work: Callable[[SparkSession, str], _Answer],
 ) -> _Answer:
-    """Run a statement; what it raises is shown in a few lines, and ends the cell."""
+    """Run a statement; its error ends the cell, and IPython shows it in a few lines."""
     outcome = run_statement(spark, statement.text, work=work, progress=progress_of(shell))
     if outcome.result is not None:
         return outcome.result
@@ -130,14 +130,14 @@ def _answer(
 
 
 def _shown_as(error: _Error, text: str) -> _Error:
-    """Make IPython show an error as a text in place of a traceback."""
+    """Make IPython show a text instead of the traceback of an error."""
     error._render_traceback_ = text.splitlines  # type: ignore[attr-defined] # IPython asks for it
     return error
 
 
 @contextmanager
 def _without_stack_traces() -> Iterator[None]:
-    """Keep PySpark from writing a report about each error below the cell."""
+    """Prevent PySpark from writing a report of each error below the cell."""
     levels = {logger: logger.level for logger in error_loggers()}
     for logger in levels:
         silence(logger)

@@ -13,21 +13,21 @@ from acidsql.repl.runner import BAR, Progress, TerminalBar
 
 
 def progress_of(shell: InteractiveShell) -> Progress | None:
-    """Return a bar for a shell: of a notebook, of a terminal, or None where no user watches."""
+    """Return a bar for a notebook or a terminal; None if the output is neither."""
     if getattr(shell, "kernel", None) is not None:
         return NotebookBar()
     return TerminalBar() if sys.stderr.isatty() else None
 
 
 class NotebookBar:
-    """Progress bar that front ends draw, in HTML or as text, and that leaves nothing behind."""
+    """Progress bar that front ends draw, in HTML or as text, and that disappears at the end."""
 
     def __init__(self) -> None:
         self._handle: Any = None
         self._drawn: dict[str, str] = {}
 
     def show(self, completed: int, known: int, seconds: float) -> None:
-        """Draw the bar, or draw it again if it has changed."""
+        """Draw the bar, if it has changed."""
         drawn = _bundle(completed, known, int(seconds))
         if self._handle is None:
             self._handle = display(drawn, raw=True, display_id=True)
@@ -36,14 +36,14 @@ class NotebookBar:
         self._drawn = drawn
 
     def clear(self) -> None:
-        """Take the bar away. Clearing the cell's output would take warnings away as well."""
+        """Remove the bar, but keep the rest of the cell's output, such as warnings."""
         if self._handle is not None:
             self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
             self._handle = None
 
 
 def _bundle(completed: int, known: int, seconds: int) -> dict[str, str]:
-    """Return the bar in the forms that front ends know."""
+    """Return the bar in the formats that front ends support."""
     elapsed = tqdm.format_interval(seconds)
     return {
         "text/plain": tqdm.format_meter(completed, known, seconds, ncols=60, bar_format=BAR),

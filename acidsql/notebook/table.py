@@ -13,7 +13,7 @@ from acidsql.repl.runner import Cell, Result
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ResultTable:
-    """Rows that a cell shows. It keeps no DataFrame, so it holds no snapshot of a table.
+    """Rows that a cell shows; it does not keep a DataFrame, so it does not retain a snapshot.
 
     >>> from acidsql.repl.runner import Result
     >>> rows = ((1, "Rex"), (2, None))
@@ -31,20 +31,21 @@ class ResultTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """Names of the columns."""
         return self.result.columns
 
     @property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
-        """The rows: integers and booleans as such, other values in Spark's text form."""
+        """Rows, with integers and booleans unchanged and other values in Spark's text form."""
         return self.result.rows
 
     def __repr__(self) -> str:
         return result_text(self.result, "table").rstrip("\n")
 
     def _repr_html_(self) -> str | None:
-        """Return the table for a notebook, or the lines of a text such as a plan; None for a
-        statement without a result.
+        """Return the HTML for a notebook; None for a statement without a result.
+
+        It is a table, or the lines of a text such as a plan.
         """
         lines = lines_of(self.result)
         if lines is not None:
@@ -69,5 +70,5 @@ def _row(tag: str, cells: list[str], sides: list[str]) -> str:
 
 
 def _cell(value: Cell) -> str:
-    # A string may be the word NULL.
+    # Emphasize NULL, because a string can also be the word NULL.
     return "<em>NULL</em>" if value is None else escape(cell_text(value))

@@ -14,7 +14,7 @@ from acidsql.metastore.model import Table, TableType
 from acidsql.metastore.moments import Moment, TableVersion, TagMoment, TimeMoment, moment_of_text
 from acidsql.metastore.version_failures import not_a_version
 from acidsql.metastore.write_ids_ahead import learn_write_ids
-from acidsql.planning.change_request import changes_meant
+from acidsql.planning.change_request import requested_changes
 from acidsql.scan.change_form import keys_then
 from acidsql.scan.file_times import version_by_files
 from acidsql.scan.versions import HeldVersion, held_version, with_columns_of
@@ -70,7 +70,9 @@ class StatementVersions:
         """
         names_one = reference.version is not None or reference.timestamp is not None
         if reference.changes is not None:
-            return self._at_end(changes_meant(self.session, table, reference.changes, self.current))
+            return self._at_end(
+                requested_changes(self.session, table, reference.changes, self.current)
+            )
         is_view = table.table_type is TableType.VIEW
         if is_view and names_one:
             name = table.full_name if table.database else table.name

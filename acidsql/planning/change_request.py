@@ -31,7 +31,7 @@ _FROM_INCLUDED, _TO_INCLUDED = "starting_bound_inclusive", "ending_bound_inclusi
 _NAMED = ("since", "keys", "net", _FROM_INCLUDED, _TO_INCLUDED)
 
 
-def changes_meant(
+def requested_changes(
     session: AcidSession, table: Table, node: bridge.LogicalPlan, current: bridge.CurrentValues
 ) -> Table:
     """Return the table with the changes that a reference requests.

@@ -17,7 +17,9 @@ from acidsql.schema.acid_file import IS_DELETED_COLUMN
 FETCH_DELETED_ROWS = "acid.fetch.deleted.rows"
 
 
-def as_asked(table: Table, options: Mapping[str, str], *, live_only: bool = False) -> Table:
+def with_read_options(
+    table: Table, options: Mapping[str, str], *, live_only: bool = False
+) -> Table:
     """Return a table with the property value that a reference to it requests.
 
     Args:

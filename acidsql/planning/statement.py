@@ -17,7 +17,7 @@ from acidsql.metastore.model import Partition, Table, TableType
 from acidsql.metastore.moments import Moment
 from acidsql.planning.as_of import StatementVersions
 from acidsql.planning.change_feed import StatementChanges
-from acidsql.planning.deleted_rows import as_asked, shows_deleted_rows
+from acidsql.planning.deleted_rows import shows_deleted_rows, with_read_options
 from acidsql.planning.name_resolution import CATALOG, names_temp_view
 from acidsql.planning.parsed_statement import (
     ParsedStatement,
@@ -169,7 +169,7 @@ class StatementSnapshot:
         The plan has the name of the table or view, and hides the virtual columns. It contains no
         deleted rows, even if the properties of the table request them.
         """
-        table = as_asked(table, {}, live_only=True)
+        table = with_read_options(table, {}, live_only=True)
         if partitions is None:
             return self._relation(table, None, (0,), self._scan_all_rows)
         required = RequiredRows(partitions=partitions)
@@ -392,7 +392,7 @@ class StatementSnapshot:
                 occurrence = (*within, position)
                 table = tables[position]
                 live_only = table.full_name in self.changed
-                table = as_asked(table, r.options, live_only=live_only)
+                table = with_read_options(table, r.options, live_only=live_only)
                 relation = self._relation(table, r.alias, occurrence, relation_of)
                 relations.append((r.node, relation))
             elif self._is_of_database(parsed, r):

@@ -45,10 +45,10 @@ _KEY = StructType(
 )
 
 
-def watch_query(
+def check_query_at_commit(
     session: AcidSession, snapshot: StatementSnapshot, requested: Isolation | None = None
 ) -> None:
-    """Make a transaction of several statements watch the tables that its next query reads.
+    """Check the tables that the next query reads when a transaction of several statements commits.
 
     This has an effect only if the transaction writes and the isolation is SERIALIZABLE. A
     metastore that cannot watch tables compares nothing.
@@ -62,12 +62,12 @@ def watch_query(
     if (requested or isolation(session.spark)) is Isolation.SERIALIZABLE:
         snapshot.finds_rows = True
         reads = UnchangedReads(txn_id=transaction.txn_id, snapshot=snapshot)
-        transaction.transaction.watches.append(reads)
+        transaction.transaction.conflict_checks.append(reads)
 
 
 @dataclass(slots=True, kw_only=True)
 class UnchangedReads:
-    """Watch of the tables that a statement has read.
+    """Conflict check of the tables that a statement has read.
 
     Attributes:
         txn_id: transaction of the statement.
@@ -80,7 +80,7 @@ class UnchangedReads:
     compared: dict[TableName, ValidWriteIdList] = field(default_factory=dict)
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
-        """Implement ``Watch``; raise CONCURRENT_WRITE if required rows have changed."""
+        """Implement ``ConflictCheck``; raise CONCURRENT_WRITE if required rows have changed."""
         session = self.snapshot.session
         txns = session.metastore.valid_txns()
         watched: dict[TableName, ValidWriteIdList] = {}

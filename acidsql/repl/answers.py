@@ -1,4 +1,4 @@
-"""Answers that people read better in another form than that of a table of all their columns."""
+"""Answers that are easier to read as a text, or as a table of some of their columns."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from dataclasses import replace
 
 from acidsql.repl.runner import Result
 
-# Columns with one text of several lines: of EXPLAIN, and of SHOW CREATE TABLE.
+# Columns of EXPLAIN and SHOW CREATE TABLE, which return one text of several lines.
 _TEXTS = frozenset({("plan",), ("createtab_stmt",)})
-# Of COMPACT and OPTIMIZE: what is said of an entry, of what SHOW COMPACTIONS says.
+# Columns of SHOW COMPACTIONS that COMPACT and OPTIMIZE show for an entry.
 _COMPACTION = ("compactionid", "dbname", "tabname", "partname", "type", "state", "errormessage")
 _IF_GIVEN = frozenset({"partname", "errormessage"})
 
 
 def lines_of(result: Result) -> str | None:
-    """Return the lines of an answer that is a text, None if it is a table."""
+    """Return the lines of an answer that is a text; None if it is a table."""
     if result.columns not in _TEXTS or len(result.rows) != 1:
         return None
     return f"{str(result.rows[0][0]).rstrip()}\n"
 
 
 def concise(result: Result, statement: str) -> Result:
-    """Return the answer of a statement with only the columns that say what it did.
+    """Reduce the answer of a statement to the columns that describe its effect.
 
     Args:
-        result: all of it.
-        statement: the text. The answer of SHOW COMPACTIONS keeps all columns.
+        result: the whole answer.
+        statement: text of the statement. The answer of SHOW COMPACTIONS keeps all columns.
     """
     is_shown = statement.lstrip().upper().startswith("SHOW")
     if is_shown or not set(_COMPACTION) <= set(result.columns):

@@ -1,4 +1,4 @@
-r"""Commands that show what there is: ``\d``, ``\d+``, ``\dt``, ``\dv``, ``\df``, ``\l``."""
+r"""Commands that show the catalog: ``\d``, ``\d+``, ``\dt``, ``\dv``, ``\df``, ``\l``."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ def listing(pattern: str, what: str = "TABLES") -> str:
     """Return the statement that lists the tables and views of ``[database.]pattern``.
 
     Args:
-        pattern: as SHOW takes it, behind the name of a database; or empty.
-        what: the word behind SHOW.
+        pattern: pattern of SHOW, with an optional database before it; or empty.
+        what: the word after SHOW.
 
     Raises:
-        CommandError: it is no such pattern.
+        CommandError: the pattern is not valid.
 
     >>> listing("shop.pet*")
     "SHOW TABLES IN shop LIKE 'pet*'"
     """
     if not pattern:
         return f"SHOW {what}"
-    found = _PATTERN.fullmatch(pattern)
-    if found is None:
+    match = _PATTERN.fullmatch(pattern)
+    if match is None:
         raise CommandError(f"{pattern} is no pattern of names, such as pet* or shop.*")
-    database = f" IN {found['database']}" if found["database"] else ""
-    return f"SHOW {what}{database} LIKE {quoted_string(found['pattern'])}"
+    database = f" IN {match['database']}" if match["database"] else ""
+    return f"SHOW {what}{database} LIKE {quoted_string(match['pattern'])}"
 
 
 def is_partitioned(description: Result) -> bool:
-    """Return whether what DESCRIBE answered is that of a partitioned table."""
+    """Return whether an answer of DESCRIBE describes a partitioned table."""
     return any(row[0] in ("# Partition Information", "# Partitioning") for row in description.rows)
 
 
 def is_transactional(properties: Result) -> bool:
-    """Return whether what SHOW TBLPROPERTIES answered is that of an ACID table."""
+    """Return whether an answer of SHOW TBLPROPERTIES has the property of an ACID table."""
     return any(
         str(key).lower() == "transactional" and str(value).lower() == "true"
         for key, value, *_ in properties.rows
@@ -128,10 +128,10 @@ def _is_pattern(name: str) -> bool:
 
 
 def checked_name(name: str) -> str:
-    """Return a name.
+    """Return a name if it is valid.
 
     Raises:
-        CommandError: it is none.
+        CommandError: it is not valid.
     """
     if not _NAME.fullmatch(name):
         raise CommandError(f"{name} is no name")
@@ -179,4 +179,4 @@ CATALOG_COMMANDS = (
     ),
     Command(name="\\l", help="List the databases.", run=_databases),
 )
-"""The commands of the catalog."""
+"""Commands of the catalog."""

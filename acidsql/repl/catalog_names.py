@@ -12,10 +12,10 @@ from acidsql.syntax.described import described
 
 
 class CatalogNames:
-    """Names that are looked up once until a statement runs, which may change them.
+    """Cache of names, which is valid until a statement runs that may change them.
 
     Args:
-        ask: runs a statement of Spark's dialect.
+        ask: function that runs a statement of Spark's dialect.
     """
 
     def __init__(self, ask: Callable[[str], Result]) -> None:
@@ -28,7 +28,7 @@ class CatalogNames:
         self._tags: dict[str, tuple[str, ...]] = {}
 
     def forget(self, *, functions: bool = False) -> None:
-        """Look everything up again, the functions where they may be others."""
+        """Clear the cache; keep the functions unless they may have changed."""
         self._databases = None
         self._tables = {}
         self._columns = {}
@@ -44,13 +44,13 @@ class CatalogNames:
         return self._databases
 
     def functions(self) -> tuple[str, ...]:
-        """Return the functions, operators that are some included."""
+        """Return the functions, including operators that Spark lists as functions."""
         if self._functions is None:
             self._functions = self._values("SHOW FUNCTIONS")
         return self._functions
 
     def tables(self, database: str | None = None) -> tuple[str, ...]:
-        """Return the tables and views of a database, which is named as in SQL, or the current."""
+        """Return the tables and views of a database, named as in SQL; by default the current."""
         key = None if database is None else plain(database)
         if key not in self._tables:
             place = "" if database is None else f" IN {database}"
@@ -58,26 +58,26 @@ class CatalogNames:
         return self._tables[key]
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """Return the columns of a table, which is named as in SQL; none if there is no such one."""
+        """Return the columns of a table, named as in SQL; none if the table does not exist."""
         key = plain(table)
         if key not in self._columns:
-            # What has no database may also be a name that the statement itself defines.
+            # A name without a database can also be defined by the statement itself.
             is_there = "." in table or key in {name.lower() for name in self.tables()}
-            found = self._values(f"SHOW COLUMNS IN {table}", "col_name") if is_there else ()
-            self._columns[key] = found
+            names = self._values(f"SHOW COLUMNS IN {table}", "col_name") if is_there else ()
+            self._columns[key] = names
         return self._columns[key]
 
     def constraints(self, table: str) -> tuple[str, ...]:
-        """Return the constraints of a table that have names; none if there is no such table."""
+        """Return the named constraints of a table; none if the table does not exist."""
         key = plain(table)
         if key not in self._constraints:
             result = self._answer(f"DESCRIBE EXTENDED {table}")
-            found = () if result is None else described(result.rows).constraints
-            self._constraints[key] = tuple(constraint.name for constraint in found)
+            listed = () if result is None else described(result.rows).constraints
+            self._constraints[key] = tuple(constraint.name for constraint in listed)
         return self._constraints[key]
 
     def tags(self, table: str) -> tuple[str, ...]:
-        """Return the tags of a table; none if there is no such table."""
+        """Return the tags of a table; none if the table does not exist."""
         key = plain(table)
         if key not in self._tags:
             self._tags[key] = self._values(f"SHOW TAGS IN {table}", "tag")
@@ -87,7 +87,7 @@ class CatalogNames:
         try:
             return self._ask(statement)
         except (PySparkException, ValueError, RuntimeError):
-            # The database or the table may be gone; the next statement will report it.
+            # The database or the table may have been dropped. The next statement reports it.
             return None
 
     def _values(self, statement: str, column: str | None = None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Checks of tables for the command line: ``acidsql check``."""
+"""Checks of tables from the command line: ``acidsql check``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acidsql.repl.runner import Execute, Result, TerminalBar, fetch, run_stateme
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.lexer import quote
 
-# Problems of one table that are shown.
+# Largest number of problems to show for one table.
 _MOST = 100_000
 
 
@@ -23,11 +23,11 @@ class Report:
     """Report of the checks of some tables.
 
     Attributes:
-        result: the problems of all tables, with the name of the table in the first column; None
-            if no table was checked.
+        result: problems of all tables, with the name of the table in the first column; None if no
+            table was checked.
         checked: number of tables that were checked.
-        failed: whether a check could not be done.
-        cancelled: whether the user cancelled it.
+        failed: whether a table could not be checked.
+        cancelled: whether the user cancelled the checks.
     """
 
     result: Result | None = None
@@ -37,8 +37,10 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """Exit code: 0 if nothing is worse than ``info``, 3 if something is, 1 if a table could not
-        be checked, 130 if the checks were cancelled.
+        """Exit code of the command.
+
+        It is 0 if no problem is worse than ``info``, otherwise 3. It is 1 if a table could not be
+        checked, and 130 if the user cancelled the checks.
         """
         if self.cancelled:
             return 130
@@ -48,13 +50,13 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """Line that says what was checked and found.
+        """Line with the numbers of checked tables and of problems.
 
         >>> Report(checked=3).summary
         '3 tables checked, no problems'
         """
-        found = 0 if self.result is None else len(self.result.rows)
-        problems = counted(found, "problem") if found else "no problems"
+        number = 0 if self.result is None else len(self.result.rows)
+        problems = counted(number, "problem") if number else "no problems"
         return f"{counted(self.checked, 'table')} checked, {problems}"
 
     def _serious(self) -> bool:
@@ -69,26 +71,27 @@ class Report:
 
 
 def all_tables(spark: SparkSession) -> list[str]:
-    """Return the names of all transactional tables of the metastore, sorted."""
+    """Return the sorted names of all transactional tables in the metastore."""
     metastore = AcidSession.of(spark).metastore
-    found = []
+    names = []
     for database in metastore.databases():
         for name in metastore.tables(database):
             table = metastore.find_table(database, name)
             if table is not None and table.table_type is TableType.MANAGED:
-                found.append(f"{quote(database)}.{quote(name)}")
-    return found
+                names.append(f"{quote(database)}.{quote(name)}")
+    return names
 
 
 def check_tables(
     spark: SparkSession, execute: Execute, names: Sequence[str], clauses: str, *, progress: bool
 ) -> Report:
-    """Check tables one after the other; one that cannot be checked does not stop the others.
+    """Check tables one after the other; continue if one cannot be checked.
 
     Args:
-        execute: runs one statement of a dialect, as ``acidsql.sql`` does.
-        names: of the tables, as in SQL.
-        clauses: of ``CHECK TABLE``, after the name.
+        spark: the session.
+        execute: function that runs one statement of a dialect, like ``acidsql.sql``.
+        names: names of the tables, as in SQL.
+        clauses: clauses of ``CHECK TABLE`` after the name.
         progress: whether to show a progress bar.
     """
     report = Report()
@@ -111,13 +114,13 @@ def check_tables(
     return report
 
 
-def _append(report: Report, name: str, found: Result) -> None:
-    own = replace(
-        found,
-        columns=("table", *found.columns),
-        numeric=(False, *found.numeric),
-        rows=tuple((name.replace("`", ""), *row) for row in found.rows),
+def _append(report: Report, name: str, result: Result) -> None:
+    with_table = replace(
+        result,
+        columns=("table", *result.columns),
+        numeric=(False, *result.numeric),
+        rows=tuple((name.replace("`", ""), *row) for row in result.rows),
     )
     if report.result is not None:
-        own = replace(own, rows=report.result.rows + own.rows)
-    report.result = own
+        with_table = replace(with_table, rows=report.result.rows + with_table.rows)
+    report.result = with_table

@@ -1,4 +1,4 @@
-"""The commands of the shell, and texts with statements and commands."""
+"""Commands of the shell, and texts that contain statements and commands."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ COMMANDS = (
 
 
 def help_text() -> str:
-    r"""Return what ``\?`` shows."""
+    r"""Return the help text of ``\?``."""
     usages = [
         f"{', '.join([command.name, *command.aliases])} {command.arguments}" for command in COMMANDS
     ]
@@ -87,12 +87,15 @@ def help_text() -> str:
 
 
 def find_command(name: str) -> Command | None:
-    """Return the command of a name or alias, or None."""
+    """Return the command with a name or alias; None if it does not exist."""
     return next((c for c in COMMANDS if name == c.name or name in c.aliases), None)
 
 
 def run_input(console: Console, text: str) -> Ending:
-    """Run what was typed at the prompt; the statement that a command interrupts is typed on."""
+    """Run the input of the prompt.
+
+    If a command is in the middle of a statement, the statement becomes the next prompt's draft.
+    """
     if text.strip("; \n").lower() == "help":
         sys.stdout.write(_GENERAL)
         return Ending.DONE
@@ -129,9 +132,9 @@ def run_script(console: Console, text: str, source: str | None = None) -> Ending
     """Run statements and commands one after the other until one fails.
 
     Args:
-        console: what they act on.
-        text: of a file, or of the command line.
-        source: name of the file, to be shown with errors.
+        console: the console to run them in.
+        text: content of a file, or text of the command line.
+        source: name of the file, which is shown with errors.
     """
     script = Script(text)
     while True:
@@ -153,7 +156,7 @@ def run_file(console: Console, file: Path) -> Ending:
     """Run the statements and commands of a file.
 
     Raises:
-        CommandError: it cannot be read, or it is one that runs already.
+        CommandError: the file cannot be read, or is already running.
     """
     if file.resolve() in console.files:
         raise CommandError(f"{file} runs already: a file cannot run itself")

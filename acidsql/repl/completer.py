@@ -1,4 +1,4 @@
-"""Completion of statements by what may stand at the cursor, and of the shell's own commands."""
+"""Completion of statements, with words that are possible at the cursor, and of commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORD = re.compile(r"[\w`.]*$")
 _COMMAND = re.compile(r"\s*(\\\S*)$")
 _ARGUMENT = re.compile(r"\s*(?P<command>\\\S+)\s+(?P<argument>.*)", re.DOTALL)
 _NAMES = ("column", "alias", "table", "database", "query")
-# A literal that is open behind VERSION AS OF may be the name of a tag.
+# An unfinished literal after VERSION AS OF can be the name of a tag.
 _OF_VERSION = re.compile(r"\bVERSION\s+AS\s+OF\s+'(?P<begin>\w*)$", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -45,38 +45,41 @@ class Names(Protocol):
         """Return the databases."""
 
     def tables(self, database: str | None = None) -> Iterable[str]:
-        """Return the tables of a database, by default those that need none before their name."""
+        """Return the tables of a database; by default those that need no database name."""
 
     def columns(self, table: str) -> Iterable[str]:
-        """Return the columns of a table, none if there is no such one."""
+        """Return the columns of a table; none if the table does not exist."""
 
     def functions(self) -> Iterable[str]:
         """Return the functions."""
 
     def constraints(self, table: str) -> Iterable[str]:
-        """Return the constraints of a table that have names."""
+        """Return the named constraints of a table."""
 
     def tags(self, table: str) -> Iterable[str]:
         """Return the tags of a table."""
 
 
 class _Offer(NamedTuple):
-    """Words that may stand at the cursor, and what they are."""
+    """Words that are possible at the cursor, and their kind."""
 
     words: Iterable[str]
     meaning: str
 
 
 class StatementCompleter(Completer):
-    """Completer that offers tables where a table is expected, columns, aliases and functions where
-    an operand is, and the keywords that may follow.
+    """Completer of statements and commands.
+
+    It offers tables where a table is expected; columns, aliases and functions where an operand is
+    expected; and the keywords that can follow.
 
     Args:
         keywords: upper-case words of the SQL dialect.
-        commands: the shell's commands, and what completes their arguments; None: as in a statement.
-        names: of tables, columns and functions.
-        lexis: returns the rules of the dialect.
-        casing: case of keywords, ``upper``, ``lower`` or that of what was typed (``auto``).
+        commands: the shell's commands, and the completers of their arguments; None to complete an
+            argument like a statement.
+        names: names of tables, columns and functions.
+        lexis: function that returns the lexical rules of the dialect.
+        casing: case of keywords: ``upper``, ``lower``, or like the typed text (``auto``).
     """
 
     def __init__(
@@ -115,7 +118,7 @@ class StatementCompleter(Completer):
             yield from self._in_statement(document, requested=complete_event.completion_requested)
 
     def _tags_of_version(self, before: str, begin: str) -> Iterator[Completion]:
-        """Yield the tags that may stand in a literal behind VERSION AS OF."""
+        """Yield the tags that can complete a literal after VERSION AS OF."""
         if is_inside_literal(before, self._lexis()):
             return
         tables = named_tables(before, len(before), self._lexis())
@@ -125,11 +128,12 @@ class StatementCompleter(Completer):
                     yield Completion(tag, start_position=-len(begin), display_meta="tag")
 
     def _in_statement(self, document: Document, *, requested: bool) -> Iterator[Completion]:
-        """Yield what may stand at the cursor; after a blank only what is ``asked`` for by Tab, but
-        for tables.
+        """Yield the completions at the cursor.
+
+        After a blank, offer only tables, unless the user ``requested`` completions with Tab.
         """
-        found = _WORD.search(document.text_before_cursor)
-        word = found.group() if found else ""
+        match = _WORD.search(document.text_before_cursor)
+        word = match.group() if match else ""
         start = document.cursor_position - len(word)
         whole = statement_at(tokens(document.text, self._lexis()), start)
         before = [token for token in whole if token.start < start]
@@ -137,9 +141,9 @@ class StatementCompleter(Completer):
         if named is not None:
             tables = named_tables(document.text, document.cursor_position, self._lexis())
             names = {"CONSTRAINT": self._names.constraints, "TAG": self._names.tags}[named]
-            found_names = [name for table in tables[:1] for name in names(table.name)]
+            known_names = [name for table in tables[:1] for name in names(table.name)]
             offers = [
-                _Offer(found_names, named.lower()),
+                _Offer(known_names, named.lower()),
                 self._keyword_offer(following_word(before), before, word),
             ]
             yield from _matching(offers, word)
@@ -209,14 +213,14 @@ class StatementCompleter(Completer):
 
 
 def _depth(before: Sequence[Token]) -> int:
-    """Return how many parentheses are open behind these tokens."""
+    """Return how many parentheses are open after these tokens."""
     if not before:
         return 0
     return before[-1].depth + (before[-1].text == "(")
 
 
 def _aliases(before: Sequence[Token], depth: int) -> Iterator[str]:
-    """Yield the names that a query gives its columns, where it may use them."""
+    """Yield the column aliases of a query, in clauses that can use them."""
     if clause(before, depth) not in ("BY", "HAVING"):
         return
     for previous, token in pairwise(before):
@@ -226,7 +230,7 @@ def _aliases(before: Sequence[Token], depth: int) -> Iterator[str]:
 
 
 def _matching(offers: Iterable[_Offer], word: str) -> Iterator[Completion]:
-    """Yield the completions of a word, each once: of equal ones, the first."""
+    """Yield the completions of a word; of equal candidates, only the first."""
     wanted = word.lower().lstrip("`")
     seen = set()
     for words, meaning in offers:

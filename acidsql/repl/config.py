@@ -1,7 +1,7 @@
-"""Configuration file of the shell: its options, the text that it is written with, and reading it.
+"""Configuration file of the shell, in TOML.
 
-Each option is a field of ``Config``, whose metadata are its documentation and the values that it
-takes. The file is TOML.
+Each option is a field of ``Config``. The field's metadata contain the documentation of the option
+and its possible values.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _HEAD = """\
 
 
 class ConfigError(Exception):
-    """Error in a configuration file, whose name is in the message."""
+    """Error in a configuration file; the message contains the file name."""
 
 
 def _option(default: Any, text: str, choices: Sequence[str] = ()) -> Any:
-    """Return a field with the documentation of an option and the values it is chosen from."""
+    """Return a field with the documentation and the possible values of an option."""
     return field(default=default, metadata={"text": text, "choices": tuple(choices)})
 
 
@@ -69,7 +69,7 @@ class Config:
     syntax_style: str = _option(
         "default",
         "Colours of statements, a style of Pygments (https://pygments.org/styles/).",
-        # Not those of plugins: to find their names is to import them, and some set up logging.
+        # Exclude the styles of plugins: listing them imports them, and some configure logging.
         sorted(STYLE_MAP),
     )
     destructive_warning: tuple[str, ...] = _option(
@@ -85,21 +85,21 @@ class Config:
 
 
 def config_text() -> str:
-    """Return the file that is written on the first run: each option with its default."""
+    """Return the text of the file that the first start writes: each option with its default."""
     return _HEAD + "".join(f"\n{_documented(option)}" for option in fields(Config))
 
 
 def read_config(file: Path) -> Config:
-    """Return the values of ``file``; defaults where it does not exist.
+    """Return the values in ``file``, or the defaults if it does not exist.
 
     Raises:
-        ConfigError: it cannot be read, is no TOML, or has an option or a value that there is not.
+        ConfigError: the file cannot be read, is not TOML, or has an unknown option or value.
     """
     try:
         values = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return Config()
-    except (OSError, ValueError) as error:  # wrong TOML and wrong UTF-8 are ValueErrors
+    except (OSError, ValueError) as error:  # invalid TOML and invalid UTF-8 are ValueErrors
         raise ConfigError(f"{file}: {error}") from error
     options = {option.name: option for option in fields(Config)}
     given: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def write_config(file: Path) -> None:
     """Write the file with all options commented out, unless it exists.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     if file.exists():
         return
@@ -124,7 +124,7 @@ def write_config(file: Path) -> None:
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(config_text())
-    except FileExistsError:  # another shell was first
+    except FileExistsError:  # another shell has written it
         return
 
 
@@ -137,12 +137,12 @@ def _documented(option: Field[Any]) -> str:
 
 
 def _toml(value: Any) -> str:
-    # What JSON writes for these is TOML too.
+    # The JSON text of these types is also valid TOML.
     return json.dumps(value)
 
 
 def _wanted(option: Field[Any]) -> str:
-    """Return what the value of an option may be."""
+    """Describe the possible values of an option."""
     choices = option.metadata["choices"]
     if isinstance(option.default, bool):
         return "true or false"

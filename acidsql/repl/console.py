@@ -1,4 +1,4 @@
-"""Console, which the commands of the prompt act on, and the description of a command."""
+"""State of the prompt that commands act on, and the description of a command."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class CommandError(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Console:
-    """Shell behind a prompt, and what the prompt remembers.
+    """Shell of a prompt, and the state of the prompt.
 
     Attributes:
-        shell: runs the statements.
+        shell: shell that runs the statements.
         favourites: file of the favourites.
-        edit: opens a text in the user's editor and returns it as it was saved, or None if it was
-            not.
-        edit_file: opens a file in the user's editor.
-        wait: waits for some seconds.
-        last: the statements that ran last.
+        edit: function that opens a text in the user's editor. It returns the saved text, or None if
+            the user did not save it.
+        edit_file: function that opens a file in the user's editor.
+        wait: function that waits for a number of seconds.
+        last: statements that ran last.
         draft: text that the next prompt begins with.
-        history: file of what was typed; None where nothing is.
-        variables: of the statements, ``${NAME}``, by their names.
-        files: those that are being run, the innermost last.
+        history: file with the earlier input; None in a script.
+        variables: values of the variables of statements, ``${NAME}``, by their names.
+        files: files that are being run, the innermost last.
     """
 
     shell: Shell
@@ -46,13 +46,13 @@ class Console:
     files: list[Path] = field(default_factory=list)
 
     def run(self, text: str) -> Ending:
-        """Run statements, and remember them."""
+        """Run statements, and remember them as the last ones."""
         self.last = text
         return self.shell.run_batch(text)
 
 
 class Completes(Enum):
-    """Kind of argument, by what Tab completes in it."""
+    """Kind of argument, which determines the completions of Tab."""
 
     STATEMENT = "what a statement may have there"
     CHOICE = "the choices of the command"
@@ -68,13 +68,13 @@ class Command:
     r"""Command of the prompt.
 
     Attributes:
-        name: with its backslash.
-        help: what it does, one sentence.
-        run: runs it with the text behind the name. Raises ``CommandError``.
-        arguments: what may follow the name, in brackets where it may be left out.
+        name: name of the command, with its backslash.
+        help: description of the command, one sentence.
+        run: function that runs the command with the text after the name. Raises ``CommandError``.
+        arguments: syntax of the arguments; optional ones are in brackets.
         aliases: other names.
-        completes: what Tab completes behind the name.
-        choices: of the argument, for ``Completes.CHOICE``.
+        completes: kind of the argument, for Tab.
+        choices: possible arguments, for ``Completes.CHOICE``.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Command:
 
 
 def say(console: Console, message: str) -> Ending:
-    """Write what a command answers; that of a script is no part of its results."""
+    """Write the message of a command; in a script to standard error, apart from its results."""
     stream = sys.stderr if console.history is None else sys.stdout
     stream.write(f"{message}\n")
     return Ending.DONE

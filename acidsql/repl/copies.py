@@ -1,7 +1,7 @@
-"""``acidsql convert`` and ``acidsql export``: copies from and to other formats.
+"""``acidsql convert`` and ``acidsql export``: copy tables from and to other formats.
 
-Exit codes: 0 both sides are equal; 1 it ended with an error, and a conversion goes on where it
-ended when it is run again; 2 wrong usage; 130 cancelled with Ctrl-C.
+Exit codes: 0 both tables are equal; 1 the copy failed (the next run continues a conversion where it
+stopped); 2 wrong usage; 130 cancelled with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def convert(  # noqa: PLR0913 - one argument for every option
     batch_rows: int,
     dry_run: bool,
 ) -> int:
-    """Convert a table, and report what was done; return the exit code."""
+    """Convert a table and print a report; return the exit code."""
 
     def run(*, dry: bool, on_batch: Callable[[int, int, int], None] | None) -> acidsql.CopyReport:
         return acidsql.convert(
@@ -54,7 +54,7 @@ def convert(  # noqa: PLR0913 - one argument for every option
     def work() -> acidsql.CopyReport:
         if dry_run:
             planned = run(dry=True, on_batch=None)
-            _tell_columns(planned)
+            _report_columns(planned)
             return planned
         with tqdm(unit=" batches", disable=not sys.stderr.isatty()) as bar:
 
@@ -78,7 +78,7 @@ def export(
     partition_by: str | None,
     options: Mapping[str, str],
 ) -> int:
-    """Export a table, and report what was done; return the exit code."""
+    """Export a table and print a report; return the exit code."""
 
     def work() -> acidsql.CopyReport:
         return acidsql.export(
@@ -100,7 +100,7 @@ def _ended(work: Callable[[], acidsql.CopyReport], *, is_plan: bool = False) -> 
     except KeyboardInterrupt:
         return INTERRUPTED
     except (PySparkException, OSError) as error:
-        # Of a report of columns all lines count.
+        # Keep all lines of acidsql's errors, because they can list columns.
         text = str(error) if isinstance(error, acidsql.AcidSqlError) else summary(error)
         _say(sys.stderr, f"error: {text}")
         return 1
@@ -120,7 +120,7 @@ def _done(report: acidsql.CopyReport) -> str:
     return f"{counted(report.copied, 'batch')} copied{earlier}"
 
 
-def _tell_columns(report: acidsql.CopyReport) -> None:
+def _report_columns(report: acidsql.CopyReport) -> None:
     for column in report.columns:
         _say(sys.stdout, str(column))
     if report.partition_columns:

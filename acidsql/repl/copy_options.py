@@ -1,4 +1,4 @@
-"""Options of ``acidsql convert`` and ``acidsql export``; what they do is in ``copies``."""
+"""Options of ``acidsql convert`` and ``acidsql export``; ``copies`` implements the commands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BYTES = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def size(text: str) -> int:
-    """Return a number of bytes, which may end in k, m, g or t.
+    """Parse a number of bytes with an optional suffix k, m, g or t.
 
     Raises:
-        BadParameter: the text is no such number.
+        BadParameter: the text is not a number of this form.
 
     >>> size("2g")
     2147483648

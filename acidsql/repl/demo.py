@@ -1,7 +1,7 @@
-"""Tour of acidsql in one command: ``acidsql demo``.
+"""``acidsql demo``: a tour of acidsql.
 
-It changes a small table with every kind of statement and prints after each the counts, the rows
-with their row ids, and the directories that it left. All files are in a temporary directory.
+It changes a small table with every kind of statement. After each statement it prints the counts,
+the rows with their row ids, and the table's directories. All files are in a temporary directory.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ Where to go next
 
 
 def show() -> None:
-    """Run the tour, printing to standard output; exit with 1 if Spark does not start."""
+    """Run the tour and print it to standard output; exit with 1 if Spark does not start."""
     print("Hive ACID tables with Spark. Starting Spark …", flush=True)
     with tempfile.TemporaryDirectory(prefix="acidsql-demo-") as directory:
         options = {"spark.sql.shuffle.partitions": "2"}
@@ -130,7 +130,7 @@ def _show(spark: SparkSession, number: int, step: Step) -> None:
     print(result_text(fetch(rows, _MOST_ROWS), "table"))
     root = Path(unquote(urlparse(acidsql.location(spark, _TABLE)).path))
     print(*tree(root), "", sep="\n", flush=True)
-    # The rows are fetched, so compactions need not keep old directories for the DataFrame.
+    # The rows are fetched, so compactions need not retain old directories for the DataFrame.
     acidsql.release(spark)
 
 
@@ -143,9 +143,7 @@ def outcome(result: Result) -> str:
 
 
 def tree(root: Path) -> Iterator[str]:
-    """Yield the lines of a table's directory tree, with the contents of each ACID directory beside
-    its name.
-    """
+    """Yield the lines of a table's directory tree, with the meaning of each ACID directory."""
     lines = list(_lines(root, ""))
     width = max((len(drawn) for drawn, _ in lines), default=0)
     yield f"{root.name}/"
@@ -154,8 +152,8 @@ def tree(root: Path) -> Iterator[str]:
 
 
 def _lines(directory: Path, indent: str) -> Iterator[tuple[str, str]]:
-    found = (entry for entry in directory.iterdir() if entry.name != OWNER_FILE)
-    entries = sorted(found, key=lambda entry: _order(entry.name))
+    visible = (entry for entry in directory.iterdir() if entry.name != OWNER_FILE)
+    entries = sorted(visible, key=lambda entry: _order(entry.name))
     for position, entry in enumerate(entries, start=1):
         last = position == len(entries)
         parsed = parse_directory(entry.name)
@@ -166,7 +164,7 @@ def _lines(directory: Path, indent: str) -> Iterator[tuple[str, str]]:
 
 
 def _order(name: str) -> tuple[int, int, str]:
-    """Return the sort key of a name: older write ids first; of one write, deletes first."""
+    """Return the sort key of a name: by write id and statement id, delete deltas first."""
     parsed = parse_directory(name)
     if parsed is None:
         return (0, 0, name)

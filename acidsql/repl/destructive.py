@@ -1,4 +1,4 @@
-"""Statements that destroy more than their author may have meant."""
+"""Statements that may destroy more data than the user intends."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ class Danger:
     """Kind of statement that the shell can warn of.
 
     Attributes:
-        name: of the kind, in the configuration file.
-        warning: what is said of such a statement.
-        fits: whether a statement is one, by its tokens outside parentheses.
+        name: name of the kind in the configuration file.
+        warning: text of the warning.
+        fits: function that returns whether a statement has this kind. It takes the tokens outside
+            parentheses.
     """
 
     name: str
@@ -27,9 +28,9 @@ class Danger:
 
 
 def _begins(*words: str) -> Callable[[Sequence[Token]], bool]:
-    def fits(found: Sequence[Token]) -> bool:
-        return len(found) >= len(words) and all(
-            token.is_word(word) for token, word in zip(found, words, strict=False)
+    def fits(statement: Sequence[Token]) -> bool:
+        return len(statement) >= len(words) and all(
+            token.is_word(word) for token, word in zip(statement, words, strict=False)
         )
 
     return fits
@@ -37,7 +38,9 @@ def _begins(*words: str) -> Callable[[Sequence[Token]], bool]:
 
 def _unconditional(verb: str) -> Callable[[Sequence[Token]], bool]:
     begins = _begins(verb)
-    return lambda found: begins(found) and not any(token.is_word("WHERE") for token in found)
+    return lambda statement: (
+        begins(statement) and not any(token.is_word("WHERE") for token in statement)
+    )
 
 
 DANGERS = (
@@ -59,31 +62,31 @@ DANGERS = (
     ),
     Danger(name="drop", warning="DROP removes what it names", fits=_begins("DROP")),
 )
-"""The kinds, by the names that the configuration file has for them."""
+"""Kinds of statements that the configuration file can name."""
 
 
 def warning_of(text: str, kinds: Collection[str], lexis: Lexis = Lexis.SPARK) -> str | None:
-    """Return what is to be said before a statement runs, or None.
+    """Return the warning to show before a statement runs; None if there is none.
 
     Args:
         text: one statement.
         kinds: names of the ``DANGERS`` to look for.
-        lexis: rules of its dialect.
+        lexis: lexical rules of the dialect.
 
     >>> warning_of("DELETE FROM pet", {"unconditional_delete"})
     'DELETE without WHERE removes every row of the table'
     """
-    found = _behind_with([token for token in tokens(text, lexis) if not token.depth])
-    warnings = (d.warning for d in DANGERS if d.name in kinds and d.fits(found))
+    statement = _behind_with([token for token in tokens(text, lexis) if not token.depth])
+    warnings = (d.warning for d in DANGERS if d.name in kinds and d.fits(statement))
     return next(warnings, None)
 
 
-def _behind_with(found: list[Token]) -> list[Token]:
-    """Return the tokens of the statement that a ``WITH`` precedes, or all."""
-    if not (found and found[0].is_word("WITH")):
-        return found
-    for position in range(1, len(found)):
-        before, token = found[position - 1], found[position]
+def _behind_with(statement: list[Token]) -> list[Token]:
+    """Return the tokens after a ``WITH`` clause; all tokens if the statement has none."""
+    if not (statement and statement[0].is_word("WITH")):
+        return statement
+    for position in range(1, len(statement)):
+        before, token = statement[position - 1], statement[position]
         if before.text == ")" and token.kind is TokenKind.WORD and not token.is_word("AS"):
-            return found[position:]
+            return statement[position:]
     return []

@@ -1,4 +1,4 @@
-"""Export of a statement's rows to a program, a file or a pipe, row after row."""
+"""Export of a statement's rows to a program, a file or a pipe, while the rows arrive."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from acidsql.repl.output import Output
 from acidsql.repl.rendering import for_programs, forms_of
 from acidsql.repl.runner import Progress, rows_of
 
-# Lines that are written at once.
+# Number of lines in one write.
 _LINES = 1000
 
 
 class Export:
-    """Export of one result. Only the rows of one of its partitions are in memory at a time.
+    """Export of one result, which has only one partition of the result in memory at a time.
 
     Attributes:
         rows: number of rows that were written.
@@ -45,26 +45,26 @@ class Export:
         """Write the rows of a frame, and return their number.
 
         Raises:
-            OSError: the output takes no more.
+            OSError: writing to the output failed.
         """
         columns = tuple(frame.columns)
         if columns:
             rows = rows_of(for_programs(frame), self._limit)
-            found = lines(columns, forms_of(frame), rows, self._format)
-            # The first line of the others has the names.
+            text_lines = lines(columns, forms_of(frame), rows, self._format)
+            # In the other formats, the first line contains the column names.
             self.rows = 0 if self._format == "jsonl" else -1
-            self._output.write_all(self._chunks(found), self._pager)
+            self._output.write_all(self._chunks(text_lines), self._pager)
         return self.rows
 
     def stop(self) -> None:
-        """Write nothing more, even if the statement goes on."""
+        """Stop writing, even if the statement continues."""
         self._stopped.set()
 
-    def _chunks(self, found: Iterator[str]) -> Iterator[str]:
-        while chunk := list(islice(found, _LINES)):
+    def _chunks(self, text_lines: Iterator[str]) -> Iterator[str]:
+        while chunk := list(islice(text_lines, _LINES)):
             if self._stopped.is_set():
                 return
             if self._progress is not None and self._output.columns is not None:
-                self._progress.clear()  # it would stand among the rows
+                self._progress.clear()  # otherwise it would appear between the rows
             yield "".join(chunk)
             self.rows += len(chunk)

@@ -1,4 +1,4 @@
-"""Favourites: statements that are kept under a name, and run with arguments."""
+"""Favourites: statements that are saved under a name, and run with arguments."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _PARAMETER = re.compile(r"\$(\$|\d+)")
-# TOML wants it escaped, JSON does not write it so.
+# TOML requires an escape for this character, but JSON does not escape it.
 _DELETE = "\x7f"
 
 
 class FavouriteError(Exception):
-    """Error in a favourite, or in the file of them."""
+    """Error in a favourite, or in the file of favourites."""
 
 
 def read_favourites(file: Path) -> dict[str, str]:
-    """Return the statements by their names; none where the file does not exist.
+    """Return the statements by their names; none if the file does not exist.
 
     Raises:
-        FavouriteError: the file cannot be read, or has something else in it.
+        FavouriteError: the file cannot be read, or contains other data.
     """
     try:
-        found = tomllib.loads(file.read_text("utf-8"))
+        statements = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise FavouriteError(f"{file}: {error}") from error
-    for name, query in found.items():
+    for name, query in statements.items():
         if not isinstance(query, str):
             raise FavouriteError(f"{file}: {name} is no text")
-    return found
+    return statements
 
 
 def write_favourites(file: Path, favourites: Mapping[str, str]) -> None:
-    """Replace the file as a whole, so that no reader sees half of it.
+    """Replace the file atomically, so that a reader never sees a part of it.
 
     Raises:
-        FavouriteError: it cannot be written.
+        FavouriteError: the file cannot be written.
     """
     lines = (f"{_toml(name)} = {_toml(query)}\n" for name, query in sorted(favourites.items()))
     try:
@@ -55,10 +55,10 @@ def write_favourites(file: Path, favourites: Mapping[str, str]) -> None:
 
 
 def substitute(query: str, arguments: Sequence[str]) -> str:
-    """Return ``query`` with its parameters ``$1``, ``$2``, … replaced; ``$$`` is one ``$``.
+    """Replace the parameters ``$1``, ``$2``, … in ``query``; ``$$`` becomes one ``$``.
 
     Raises:
-        FavouriteError: there are more arguments than parameters, or fewer.
+        FavouriteError: the number of arguments is not the number of parameters.
 
     >>> substitute("SELECT * FROM $1 WHERE price > '$$2'", ["pet"])
     "SELECT * FROM pet WHERE price > '$2'"

@@ -1,4 +1,4 @@
-r"""Results that show what the files of a table are: ``acidsql files`` and ``\files``."""
+r"""Results of ``acidsql files`` and ``\files``, which describe the files of a table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from acidsql.repl.runner import Cell, Result
 
 Described = FileDescription | UnreadableFile
 Headed = tuple[str, Result]
-"""Heading, which formats for programs have not, and a result."""
+"""Heading, which formats for programs omit, and result."""
 
-# Characters of a value that statistics show.
+# Largest number of characters of a value in statistics.
 _LONGEST = 24
 _OVERVIEW = ("kind", "write_ids", "stmt", "bucket", "stripes", "rows", "bytes")
 _ALL = (
@@ -42,7 +42,7 @@ def overview(described: Sequence[Described]) -> list[Headed]:
     """Return a table of the files of each partition, which fits into 80 characters."""
     readable = [one for one in described if isinstance(one, FileDescription)]
     shown = []
-    for partition, own in groupby(readable, key=lambda one: one.found.partition):
+    for partition, members in groupby(readable, key=lambda one: one.found.partition):
         rows = [
             (
                 _kind(one.found),
@@ -53,19 +53,19 @@ def overview(described: Sequence[Described]) -> list[Headed]:
                 one.rows,
                 one.found.size,
             )
-            for one in own
+            for one in members
         ]
         shown.append((partition, _result(_OVERVIEW, rows)))
     return shown
 
 
 def records(described: Sequence[Described]) -> Result:
-    """Return a row for each file with all that is known of it, for programs."""
+    """Return a row for each file with all known values, for programs."""
     return _result(_ALL, [_record(one) for one in described if isinstance(one, FileDescription)])
 
 
 def details(one: FileDescription) -> list[Headed]:
-    """Return what a file is, its stripes, and the statistics of its columns."""
+    """Return the properties of a file, its stripes, and the statistics of its columns."""
     stripes = [_stripe(number, stripe) for number, stripe in enumerate(one.stripes)]
     return [
         (one.found.path, _result(("item", "value"), list(_items(one)))),
@@ -81,21 +81,21 @@ def statistics(described: Sequence[Described]) -> Result:
     return _result(("path", *_STATISTICS), rows)
 
 
-def event_records(found: Iterable[tuple[FoundFile, Sequence[Event]]]) -> Result:
+def event_records(events_by_file: Iterable[tuple[FoundFile, Sequence[Event]]]) -> Result:
     """Return a row for each event of each file, for programs."""
-    rows = [(one.path, *_event(event)) for one, events in found for event in events]
+    rows = [(one.path, *_event(event)) for one, events in events_by_file for event in events]
     return _result(("path", *_EVENTS), rows)
 
 
-def events(one: FoundFile, found: Sequence[Event], width: int) -> Headed:
+def events(one: FoundFile, file_events: Sequence[Event], width: int) -> Headed:
     """Return a row for each event of a file.
 
     Args:
         one: the file.
-        found: its events.
-        width: characters of a line, to which the values are cut.
+        file_events: events of the file.
+        width: number of characters in a line; longer values are truncated.
     """
-    rows = [_event(event) for event in found]
+    rows = [_event(event) for event in file_events]
     texts = [["NULL" if cell is None else str(cell) for cell in row[:-1]] for row in rows]
     widest = [max(map(len, column)) for column in zip(_EVENTS[:-1], *texts, strict=True)]
     left = max(_LONGEST // 2, width - sum(widest) - 3 * len(_EVENTS) - 1)
@@ -123,21 +123,21 @@ def _result(columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Result:
     )
 
 
-def _kind(found: FoundFile) -> str:
-    return "original" if found.directory is None else found.directory.kind.value
+def _kind(file: FoundFile) -> str:
+    return "original" if file.directory is None else file.directory.kind.value
 
 
-def _write_ids(found: FoundFile) -> str | None:
-    """Return the write ids of a directory as its name has them, without zeros.
+def _write_ids(file: FoundFile) -> str | None:
+    """Return the write ids in a directory's name, without leading zeros.
 
-    A compaction's have its transaction id behind ``_v``.
+    For a compacted directory, ``_v`` and the transaction id of the compaction follow.
     """
-    directory = found.directory
+    directory = file.directory
     if directory is None:
         return None
     low, high = directory.min_write_id, directory.max_write_id
     if high == LONG_MIN:
-        return "none"  # the rows that a table had when it was converted
+        return "none"  # rows from before the table became transactional
     txn = f"_v{directory.visibility_txn_id}" if directory.visibility_txn_id else ""
     return f"{low}{txn}" if low == high else f"{low}-{high}{txn}"
 
@@ -168,16 +168,16 @@ def _record(one: FileDescription) -> tuple[Cell, ...]:
 
 
 def _items(one: FileDescription) -> Iterator[tuple[Cell, ...]]:
-    found = one.found
-    yield "kind", _kind(found)
-    if found.partition:
-        yield "partition", found.partition
-    if found.directory is not None:
-        yield "write ids", _write_ids(found)
-        yield "statement id", found.directory.statement_id
-    yield "bucket", found.bucket
+    file = one.found
+    yield "kind", _kind(file)
+    if file.partition:
+        yield "partition", file.partition
+    if file.directory is not None:
+        yield "write ids", _write_ids(file)
+        yield "statement id", file.directory.statement_id
+    yield "bucket", file.bucket
     yield "rows", one.rows
-    yield "bytes", found.size
+    yield "bytes", file.size
     yield "compression", one.compression
     yield "written by", one.writer
     yield "rows of a row group", one.row_group

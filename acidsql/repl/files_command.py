@@ -1,4 +1,4 @@
-r"""``acidsql files`` and ``\files``: what the files of a table, or below a path, are and have."""
+r"""``acidsql files`` and ``\files``: show the files of a table or below a path."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from acidsql.storage.local_files import LocalFiles
 from acidsql.storage.readable_files import ReadableFiles
 from acidsql.streaming.client import open_client
 
-# Number of events that are shown if none is given.
+# Default number of events to show.
 _FEW = 20
 _SCREEN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Request for a look into files.
+    """Request to inspect files.
 
     Attributes:
         place: name of a table, or a path.
         details: whether to show the stripes and statistics of each file.
         rows: whether to show row ids and values.
-        limit: number of rows to show at most, of all files together.
+        limit: largest number of rows to show, for all files together.
     """
 
     place: str
@@ -57,7 +57,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Results to show, and why some files cannot be read."""
+    """Results to show, and the errors of files that cannot be read."""
 
     results: tuple[Headed, ...]
     failures: tuple[FormatError, ...]
@@ -65,34 +65,34 @@ class Answer:
 
 def answer(
     files: ReadableFiles,
-    found: Sequence[FoundFile],
+    selected: Sequence[FoundFile],
     request: Request,
     format_name: str,
     width: int | None = None,
 ) -> Answer:
-    """Look into files.
+    """Inspect files.
 
     Args:
         files: the file system.
-        found: the files.
-        request: what to show of them.
-        format_name: one of ``printer.FORMATS``; those for programs get one result.
-        width: characters of a line of the terminal.
+        selected: the files.
+        request: what to show.
+        format_name: one of ``printer.FORMATS``; a format for programs gets one result.
+        width: width of the terminal in characters.
 
     Raises:
         AcidAnalysisError: PYORC_MISSING.
     """
     is_record = format_name in MACHINE_FORMATS
     if request.rows:
-        events, failures = _events(files, found, request.limit)
+        events, failures = _events(files, selected, request.limit)
         if is_record:
             return Answer(results=(("", file_views.event_records(events)),), failures=failures)
         shown = [file_views.events(*pair, width or _SCREEN) for pair in events]
         return Answer(results=tuple(shown), failures=failures)
-    described = describe_files(files, found)
+    described = describe_files(files, selected)
     readable = [one for one in described if isinstance(one, FileDescription)]
     failures = tuple(one.error for one in described if isinstance(one, UnreadableFile))
-    is_file = len(found) == 1 and request.place.endswith(f"/{found[0].name}")
+    is_file = len(selected) == 1 and request.place.endswith(f"/{selected[0].name}")
     if request.details or is_file:
         views = chain.from_iterable(map(file_views.details, readable))
         results = [("", file_views.statistics(readable))] if is_record else list(views)
@@ -103,11 +103,11 @@ def answer(
 
 
 def _events(
-    files: ReadableFiles, found: Sequence[FoundFile], limit: int
+    files: ReadableFiles, selected: Sequence[FoundFile], limit: int
 ) -> tuple[list[tuple[FoundFile, list[Event]]], tuple[FormatError, ...]]:
-    """Read the first events of files, until there are enough of them."""
+    """Read the events of files up to a limit, for all files together."""
     read, failures = [], []
-    for one in found:
+    for one in selected:
         if limit <= 0:
             break
         try:
@@ -121,11 +121,11 @@ def _events(
 
 
 def find_in_session(spark: SparkSession, place: str) -> tuple[ReadableFiles, list[FoundFile]]:
-    """Find the files of a table of a session, or below a path on any file system that it knows.
+    """Find the files of a session's table, or below a path on any of its file systems.
 
     Raises:
-        AcidSqlError: there is no such table, or it is not transactional.
-        FileNotFoundError: there is no such path.
+        AcidSqlError: the table does not exist, or is not transactional.
+        FileNotFoundError: the path does not exist.
     """
     session = AcidSession.of(spark)
     if is_path(place):
@@ -137,18 +137,18 @@ def find_in_session(spark: SparkSession, place: str) -> tuple[ReadableFiles, lis
 def find_locally(
     place: str, warehouse: Path | None
 ) -> tuple[ReadableFiles, list[FoundFile]] | None:
-    """Find the files of a table of an embedded metastore, or below a path, without Spark.
+    """Find the files of an embedded metastore's table, or below a path, without Spark.
 
     Args:
         place: name of the table, or the path.
-        warehouse: directory of tables; the metastore file is beside it.
+        warehouse: directory of tables; the metastore file is in its parent directory.
 
     Returns:
-        None if they are not on the local disk.
+        The file system and the files; None if they are not on the local disk.
 
     Raises:
-        AcidSqlError: there is no such metastore or table.
-        FileNotFoundError: there is no such path.
+        AcidSqlError: the metastore or the table does not exist.
+        FileNotFoundError: the path does not exist.
     """
     files = LocalFiles()
     if is_path(place):
@@ -179,8 +179,10 @@ def _show(console: Console, argument: str) -> Ending:
     request = _request(argument)
     shell = console.shell
     try:
-        files, found = find_in_session(shell.spark, request.place)
-        answered = answer(files, found, request, shell.settings.format_name, shell.output.columns)
+        files, selected = find_in_session(shell.spark, request.place)
+        answered = answer(
+            files, selected, request, shell.settings.format_name, shell.output.columns
+        )
     except (PySparkException, OSError) as error:
         raise CommandError(summary(error)) from error
     shell.show(answered.results, expanded="off")
@@ -195,23 +197,23 @@ def _show(console: Console, argument: str) -> Ending:
 @click.option("--limit", type=click.IntRange(min=0), default=_FEW)
 @click.argument("place")
 def _words(**given: object) -> Request:
-    """Read the words behind the command of the shell."""
-    return Request(**given)  # type: ignore[arg-type] # click has looked at their types
+    """Parse the words after the command of the shell."""
+    return Request(**given)  # type: ignore[arg-type] # click has checked the types
 
 
 def _request(argument: str) -> Request:
-    """Return what the argument of the command asks for.
+    """Parse the argument of the command.
 
     Raises:
-        CommandError: it is no such argument.
+        CommandError: the argument is not valid.
     """
     try:
         words = shlex.split(argument.rstrip("; "))
-        found: Request = _words.main(words, standalone_mode=False)
+        request: Request = _words.main(words, standalone_mode=False)
     except (click.ClickException, ValueError) as error:
         text = error.format_message() if isinstance(error, click.ClickException) else str(error)
         raise CommandError(f"{text}: \\files TABLE [--details] [--rows] [--limit N]") from error
-    return found
+    return request
 
 
 FILES_COMMAND = Command(
@@ -221,4 +223,4 @@ FILES_COMMAND = Command(
     run=_show,
     completes=Completes.TABLE,
 )
-r"""The command ``\files``."""
+r"""Command ``\files``."""

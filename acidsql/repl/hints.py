@@ -1,4 +1,4 @@
-"""Hints on errors: the name that was probably meant, and where the documentation is."""
+"""Hints on errors: a similar table name, and the address of the documentation."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ _CATALOG = "spark_catalog."
 
 
 def table_hint(error: Exception, tables: Callable[[str | None], Iterable[str]]) -> str | None:
-    """Return what to say of a table that there is not; None if the error is another one, or no name
-    is near.
+    """Return a hint with the name of a similar table.
+
+    Return None if the error is not that a table is missing, or if no table has a similar name.
 
     Args:
-        error: of a statement.
-        tables: returns the names of a database's tables, or of the current one's.
+        error: error of a statement.
+        tables: function that returns the table names of a database; None is the current database.
     """
     if not isinstance(error, PySparkException) or condition_of(error) != "TABLE_OR_VIEW_NOT_FOUND":
         return None
     parameters = error.getMessageParameters() or {}
     wanted = plain(str(parameters.get("relationName", ""))).removeprefix(_CATALOG)
     database, dot, name = wanted.rpartition(".")
-    found = {table.lower(): table for table in tables(database or None)}
-    near = get_close_matches(name, found, n=1)
-    return f"hint: is it {database}{dot}{found[near[0]]}?" if near else None
+    spellings = {table.lower(): table for table in tables(database or None)}
+    near = get_close_matches(name, spellings, n=1)
+    return f"hint: is it {database}{dot}{spellings[near[0]]}?" if near else None
 
 
 def page_hint(error: Exception) -> str | None:
-    """Return where the documentation explains an error; None if it does not.
+    """Return the address of the page that explains an error; None if there is none.
 
-    Some of the conditions are Spark's, and Spark raises them too.
+    Some conditions belong to Spark, which raises them as well.
     """
     condition = condition_of(error) if isinstance(error, PySparkException) else None
     if condition is None or condition.partition(".")[0] not in SQLSTATES:

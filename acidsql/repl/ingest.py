@@ -1,7 +1,7 @@
-"""``acidsql ingest``: rows from standard input into a table, without Spark.
+"""``acidsql ingest``: write rows from standard input to a table, without Spark.
 
-Exit codes: 0 all records are rows of the table; 1 it ended with an error, and what was committed
-before stays; 2 wrong usage; 3 records were left out; 130 cancelled with Ctrl-C.
+Exit codes: 0 all records became rows of the table; 1 an error ended the transfer (earlier commits
+remain); 2 wrong usage; 3 records were left out; 130 cancelled with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ _REJECTED = 3
 
 
 class Piece(NamedTuple):
-    """Record, or batch of Arrow, with the number of records in it, and of the line where a record
-    begins.
-    """
+    """Record or Arrow batch, with its number of records, and the first line of a record."""
 
     record: Any
     records: int
@@ -53,10 +51,10 @@ class Source:
 
     Attributes:
         format: one of ``ingest_command.FORMATS``.
-        delimiter: between the fields of ``csv``.
-        null: text of a field of ``csv`` that is NULL.
-        header: whether the first line of ``csv`` has the names of the columns.
-        pattern: of ``regex``.
+        delimiter: delimiter of the fields of ``csv``.
+        null: text of a ``csv`` field that is NULL.
+        header: whether the first line of ``csv`` contains the column names.
+        pattern: regular expression of ``regex``.
     """
 
     format: str
@@ -66,7 +64,7 @@ class Source:
     pattern: re.Pattern[str] | None = None
 
     def open(self, stream: BinaryIO) -> tuple[RecordWriter, Iterator[Piece]]:
-        """Return the writer of the records, and the records."""
+        """Return a writer for the records, and the records."""
         if self.format == "arrow":
             return RowWriter(), _batches(stream)
         if self.format == "csv":
@@ -97,13 +95,13 @@ def _batches(stream: BinaryIO) -> Iterator[Piece]:
 
 
 class Ingest:
-    """Transfer of records into a table, with a commit after so many records or seconds.
+    """Transfer of records into a table, which commits after a number of records or seconds.
 
     Args:
-        connection: to the table.
-        rows: number of records of a transaction.
-        seconds: a transaction that is older is committed with the records that it has.
-        keeps_offset: whether the number of records read is kept with each commit.
+        connection: connection to the table.
+        rows: number of records in a transaction.
+        seconds: age at which a transaction is committed, even if it has fewer records.
+        keeps_offset: whether each commit also stores the number of records read.
     """
 
     def __init__(
@@ -118,7 +116,7 @@ class Ingest:
         self._failure: BaseException | None = None
         self._begun = 0.0
         self._in_transaction = 0
-        # Lines of the records of the transaction, and the number of the first record.
+        # Line of each record in the transaction, and the number of the first record.
         self._lines: list[int | None] = []
         self._first = 1
         self.read = connection.offset or 0 if keeps_offset else 0
@@ -126,10 +124,10 @@ class Ingest:
         self.rejected = 0
 
     def run(self, pieces: Iterator[Piece], *, progress: bool) -> None:
-        """Write records until there are no more, and commit them all.
+        """Write all records, and commit them.
 
         Args:
-            pieces: the records after those that were committed before.
+            pieces: records that are not committed yet.
             progress: whether to show a progress bar.
         """
         clock = threading.Thread(target=self._commit_in_time, name="acidsql-ingest", daemon=True)
@@ -171,7 +169,7 @@ class Ingest:
         self._lines.clear()
 
     def place(self, position: int) -> str:
-        """Return where a record of the transaction is in the input, to stand before a message.
+        """Return the prefix of a message with the input line of a record in the transaction.
 
         Args:
             position: 1-based number of the record in its connection.
@@ -181,14 +179,14 @@ class Ingest:
         return "" if line is None else f"line {line}: "
 
     def _commit_in_time(self) -> None:
-        """Commit a transaction that waits for records for too long."""
+        """Commit a transaction that has waited too long for more records."""
         while not self._done.wait(self._seconds / 2):
             with self._lock:
                 if time.monotonic() - self._begun < self._seconds or self._failure is not None:
                     continue
                 try:
                     self._commit()
-                # The edge of a thread: the other one raises the error.
+                # An error must not end this thread silently, so the writing thread raises it.
                 except Exception as error:  # noqa: BLE001
                     self._failure = error
 
@@ -198,7 +196,7 @@ class Ingest:
 
 
 def skip(pieces: Iterator[Piece], count: int) -> Iterator[Piece]:
-    """Leave out the first records, which were committed before; a batch is cut if necessary."""
+    """Skip the first records, which are already committed; slice a batch if necessary."""
     for piece in pieces:
         if piece.records <= count:
             count -= piece.records
@@ -210,13 +208,13 @@ def skip(pieces: Iterator[Piece], count: int) -> Iterator[Piece]:
 
 
 def report_rejected(ingest: Ingest | None, rejection: Rejection) -> None:
-    """Write to standard error which record is left out, and why."""
+    """Report to standard error which record is left out, and why."""
     place = "" if ingest is None else ingest.place(rejection.position)
     sys.stderr.write(f"left out: {place}{rejection}\n")
 
 
 def message(ingest: Ingest | None, error: Exception) -> str:
-    """Return the message of an error, with the line of a record that cannot be a row."""
+    """Return the message of an error; for an invalid record, with its input line."""
     if ingest is None or not isinstance(error, AcidAnalysisError):
         return str(error)
     position = (error.getMessageParameters() or {}).get("position")
@@ -225,11 +223,11 @@ def message(ingest: Ingest | None, error: Exception) -> str:
 
 
 def report(ingest: Ingest, table: str) -> str:
-    """Return what a transfer did, in one line."""
+    """Return a report of a transfer, in one line."""
     left_out = f", {counted(ingest.rejected, 'record')} left out" if ingest.rejected else ""
     return f"{counted(ingest.committed, 'row')} committed to {table}{left_out}"
 
 
 def exit_code(ingest: Ingest) -> int:
-    """Return the exit code of a transfer that came to its end."""
+    """Return the exit code of a completed transfer."""
     return _REJECTED if ingest.rejected else 0

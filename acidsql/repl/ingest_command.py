@@ -1,4 +1,4 @@
-"""Options of ``acidsql ingest``; what it does is in ``ingest``."""
+"""Options of ``acidsql ingest``; ``ingest`` implements the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interaction: reads from a terminal and runs what was typed, until the user leaves."""
+"""Interaction, which reads input from a terminal and runs it until the user leaves."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def interact(console: Console, config: Config, *, history: Path) -> None:
     """Read from a terminal until the user leaves.
 
     Args:
-        console: runs what is typed.
-        config: how the prompt behaves.
-        history: file of earlier inputs.
+        console: console that runs the input.
+        config: settings of the prompt.
+        history: file with the earlier input.
     """
     shell = console.shell
     console.history = history
@@ -58,12 +58,12 @@ def interact(console: Console, config: Config, *, history: Path) -> None:
                 return
         except KeyboardInterrupt:  # between two statements
             continue
-        except click.ClickException as error:  # of the editor
+        except click.ClickException as error:  # raised for the editor
             show_error(error)
 
 
 def ask(question: str) -> bool:
-    """Return whether the user of a terminal answers a question with yes."""
+    """Ask the user a yes-or-no question on the terminal, and return the answer."""
     try:
         return click.confirm(question, err=True)
     except click.Abort:
@@ -78,13 +78,13 @@ def argument_completer(
     databases: Callable[[], Sequence[str]],
     favourites: Callable[[], list[str]],
 ) -> Completer | None:
-    """Return what completes the argument of a command; None: what completes a statement.
+    """Return the completer of a command's argument; None to complete it like a statement.
 
     Args:
         command: the command.
-        tables: returns the names of tables.
-        databases: returns the names of databases.
-        favourites: returns the names of the favourites.
+        tables: function that returns the names of tables.
+        databases: function that returns the names of databases.
+        favourites: function that returns the names of the favourites.
     """
     match command.completes:
         case Completes.CHOICE:
@@ -114,7 +114,7 @@ def _completer(console: Console, casing: str) -> StatementCompleter:
     def favourites() -> list[str]:
         try:
             return sorted(read_favourites(console.favourites))
-        except FavouriteError:  # the command will say it
+        except FavouriteError:  # the command itself reports the error
             return []
 
     return StatementCompleter(
@@ -135,11 +135,11 @@ def _completer(console: Console, casing: str) -> StatementCompleter:
 
 
 def _read(prompt: PromptSession[str], draft: str) -> str | None:
-    """Return the next input, which begins with a draft, or None at its end."""
+    """Return the next input, which begins with a draft; None at the end of the input."""
     while True:
         try:
             return prompt.prompt(default=draft)
-        except KeyboardInterrupt:  # Ctrl-C drops what was typed
+        except KeyboardInterrupt:  # Ctrl-C discards the typed text
             draft = ""
         except EOFError:
             return None

@@ -1,4 +1,4 @@
-"""Standard error of the JVM, without the lines that say nothing to the shell's user."""
+"""Filter of the JVM's standard error, for lines that do not help the shell's user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _STANDARD_ERROR = 2
-# Of Java and of Spark's start script; what is missing is said by ``java_needed``.
+# Lines of Java and of Spark's start script. If Java is missing, ``java_needed`` reports it.
 _HIDDEN = re.compile(
     rb"WARNING: Using incubator modules: |JAVA_HOME is not set|\S+/spark-class: line \d+: "
 )
@@ -18,9 +18,9 @@ _HIDDEN = re.compile(
 
 @contextmanager
 def filtered_stderr() -> Iterator[None]:
-    """Let processes that are started in the block write to standard error without those lines.
+    """Filter the standard error of the processes that start in the block.
 
-    What they write passes through a thread of this process for as long as they run.
+    A thread of this process copies their output for as long as they run.
     """
     try:
         terminal = os.dup(_STANDARD_ERROR)

@@ -1,4 +1,4 @@
-"""Keywords of statements, and which of them may follow what was typed."""
+"""Keywords of statements, and the keywords that can follow the typed text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MORE_KEYWORDS = frozenset(
     | {"ROLLBACK", "ROW__ID", "SHOW", "SOURCE", "START", "STORED", "TARGET", "TBLPROPERTIES"}
     | {"TAG", "TAGS", "TRANSACTION", "UNDO", "VERSION", "WAIT", "WRITE", "ZORDER"}
 )
-"""Words of Spark's, Hive's and acidsql's SQL that standard SQL, or Spark's own list, lacks."""
+"""Words of Spark's, Hive's and acidsql's SQL that are not in standard SQL or in Spark's list."""
 
 STATEMENTS = (
     *("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "CREATE", "ALTER", "DROP", "SHOW"),
@@ -24,7 +24,7 @@ STATEMENTS = (
     *("START", "BEGIN", "COMMIT", "ROLLBACK", "ABORT", "KILL", "CACHE", "UNCACHE", "CLEAR"),
     *("DECLARE", "EXECUTE", "REPLACE"),
 )
-"""Words that a statement begins with, the usual ones first."""
+"""Words that begin a statement, the most common ones first."""
 
 _OPERATORS = ("AND", "OR", "IS", "IN", "LIKE", "BETWEEN", "NOT")
 _EXPRESSION = (
@@ -35,7 +35,7 @@ _JOINS = ("JOIN", "LEFT", "INNER", "RIGHT", "FULL", "CROSS", "ANTI", "SEMI", "LA
 _ENDS = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT", "QUALIFY")
 
 _DESCRIBED = ("HISTORY", "HEALTH", "DETAIL", "EXTENDED", "FORMATTED", "TABLE", "DATABASE", "QUERY")
-# What follows a word directly, whatever the statement is.
+# Words that can follow a word directly, in any statement.
 _BEHIND_WORD = {
     "ALTER": ("TABLE", "VIEW", "DATABASE"),
     "ANALYZE": ("TABLE", "TABLES"),
@@ -104,7 +104,7 @@ _BEHIND_WORD = {
     "WITHIN": ("GROUP",),
     "ZORDER": ("BY",),
 }
-# The same in one kind of statement, by its first word.
+# Words that can follow a word directly in one kind of statement, by the statement's first word.
 _BEHIND_WORD_IN = {
     ("INSERT", "SCHEMA"): ("EVOLUTION",),
     ("INSERT", "EVOLUTION"): ("INTO", "OVERWRITE"),
@@ -145,7 +145,7 @@ _BEHIND_WORD_IN = {
     ("SHOW", "CREATE"): ("TABLE",),
     ("ANALYZE", "COMPUTE"): ("STATISTICS",),
 }
-# The same behind two words.
+# Words that can follow two words directly.
 _BEHIND_WORDS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("GENERATED", "BY"): ("DEFAULT",),
     ("BY", "DEFAULT"): ("AS",),
@@ -153,7 +153,7 @@ _BEHIND_WORDS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("DEFAULT", "AS"): ("IDENTITY",),
     ("IDENTITY", "("): ("START", "INCREMENT"),
 }
-# What follows an operand, by the last word before it that begins a clause.
+# Words that can follow an operand, by the word that begins its clause.
 _CLAUSES: dict[str, tuple[str, ...]] = {
     "SELECT": ("FROM", "AS", *_OPERATORS, "OVER", "WHERE", *_ENDS),
     "FROM": ("WHERE", "AS", *_JOINS, "ON", *_ENDS, "VERSION", "TIMESTAMP", "TABLESAMPLE", "PIVOT"),
@@ -197,14 +197,14 @@ _OPERATOR_SYMBOLS = frozenset("(,=<>+-*/%|&!~^[")
 
 
 def verb(before: Sequence[Token]) -> str:
-    """Return the first word of a statement, that of the explained one behind EXPLAIN."""
+    """Return the first word of a statement; after EXPLAIN, of the explained statement."""
     skipped = ("EXPLAIN", "EXTENDED", "FORMATTED", "CODEGEN", "COST")
     words = (token for token in before if not token.is_word(*skipped))
     return next((token.text.upper() for token in words), "")
 
 
 def clause(before: Sequence[Token], depth: int) -> str:
-    """Return the last word that begins a clause in the parentheses that are open, or ""."""
+    """Return the last word that begins a clause in the current parentheses, or ""."""
     for token in reversed(before):
         if token.depth < depth:
             return ""
@@ -214,7 +214,7 @@ def clause(before: Sequence[Token], depth: int) -> str:
 
 
 def expects_operand(before: Sequence[Token]) -> bool:
-    """Return whether a column, a function or another operand may follow."""
+    """Return whether a column, a function or another operand can follow."""
     if not before:
         return False
     last = before[-1]
@@ -224,21 +224,22 @@ def expects_operand(before: Sequence[Token]) -> bool:
 
 
 def following_word(before: Sequence[Token]) -> tuple[str, ...]:
-    """Return the keywords that may follow the last word, by this word and the one before it."""
+    """Return the keywords that can follow the last two words."""
     pair = tuple(token.text.upper() for token in before[-2:])
     if pair in _BEHIND_WORDS:
         return _BEHIND_WORDS[pair]
     if not before or before[-1].kind is not TokenKind.WORD:
         return ()
     word = before[-1].text.upper()
-    if word == "DESC" and len(before) > 1:  # an order
+    if word == "DESC" and len(before) > 1:  # DESC of ORDER BY
         return ()
     return _BEHIND_WORD_IN.get((verb(before), word)) or _BEHIND_WORD.get(word, ())
 
 
 def named_behind(before: Sequence[Token]) -> str | None:
-    """Return what ALTER TABLE … DROP has a name of behind the last word: ``CONSTRAINT`` or ``TAG``;
-    None of anything else.
+    """Return the kind of name that ALTER TABLE … DROP expects after the last word.
+
+    It is ``CONSTRAINT`` or ``TAG``, or None if neither is expected.
     """
     words = [token.text.upper() for token in before]
     if words[-2:] == ["IF", "EXISTS"]:
@@ -249,17 +250,17 @@ def named_behind(before: Sequence[Token]) -> str | None:
 
 
 def following(before: Sequence[Token], depth: int) -> tuple[str, ...]:
-    """Return the keywords that may follow, the usual ones first; none where that is not known.
+    """Return the keywords that can follow, the most common ones first; none if they are not known.
 
     Args:
-        before: tokens of the statement before the word that is being typed.
-        depth: parentheses that are open there.
+        before: tokens of the statement before the current word.
+        depth: number of parentheses that are open there.
     """
     if not before:
         return STATEMENTS
-    found = following_word(before)
-    if found:
-        return found
+    keywords = following_word(before)
+    if keywords:
+        return keywords
     last = before[-1]
     if expects_operand(before):
         is_query = last.text == "("

@@ -1,4 +1,4 @@
-"""Formats for programs, CSV, TSV and JSON lines: every row is a text of its own, and whole."""
+"""Formats of results for programs: CSV, TSV and JSON lines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from acidsql.repl.rendering import Form
 from acidsql.repl.runner import Cell
 
 MACHINE_FORMATS = frozenset({"csv", "tsv", "jsonl"})
-"""Formats whose rows are written as they come, all of them unless there is a limit."""
+"""Formats that write rows as they arrive, and all rows unless there is a limit."""
 
 _NULL = "NULL"
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-# JSON has no numbers for these.
+# Values that are not numbers in JSON.
 _NO_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
@@ -23,7 +23,7 @@ def lines(
 ) -> Iterator[str]:
     r"""Yield the lines of a result in one of ``MACHINE_FORMATS``, each with its line feed.
 
-    The first one of CSV and TSV has the names of the columns.
+    The first line of CSV and TSV contains the column names.
 
     >>> list(lines(("a", "b"), (Form.NUMBER, Form.JSON), [("1.50", '{"x":1}')], "jsonl"))
     ['{"a":1.50,"b":{"x":1}}\n']
@@ -58,7 +58,7 @@ def _json(value: Cell) -> str:
 
 
 class _LastLine:
-    """File that keeps the line that was written last."""
+    """File that keeps only the last line written."""
 
     text = ""
 
@@ -68,7 +68,7 @@ class _LastLine:
 
 def _delimited(rows: Iterable[Sequence[str]], delimiter: str) -> Iterator[str]:
     last = _LastLine()
-    # csv quotes the characters of the line terminator, and a carriage return must be quoted too.
+    # csv quotes the characters of the line terminator, and a carriage return also needs quotes.
     writer = csv.writer(last, delimiter=delimiter, lineterminator="\r\n")
     for row in rows:
         writer.writerow(row)

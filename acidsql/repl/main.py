@@ -1,7 +1,7 @@
-"""Command ``acidsql``: options and exit codes.
+"""Command ``acidsql``: its options and exit codes.
 
-Exit codes: 0 all statements ran, 1 a statement failed or Spark did not start, 2 wrong usage, 3 a
-check found problems, 130 cancelled with Ctrl-C.
+Exit codes: 0 all statements ran; 1 a statement failed, or Spark did not start; 2 wrong usage; 3 a
+check found problems; 130 cancelled with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def main(
         ending = run_prompt(console, config) if at_prompt else run_texts(console, texts, file)
     except KeyboardInterrupt:
         ending = Ending.CANCELLED
-    except BrokenPipeError:  # the reader of the results has ended
+    except BrokenPipeError:  # the program that reads the results has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         ending = Ending.FAILED
     shell.leave()
@@ -225,15 +225,15 @@ def files(context: click.Context, *, details: bool, rows: bool, limit: int, plac
     request = files_command.Request(place=place, details=details, rows=rows, limit=limit)
     spark = None
     try:
-        found = None
+        located = None
         if not given["conf"] and given["master"] is None:
-            found = files_command.find_locally(place, given["warehouse"])
-        if found is None:
+            located = files_command.find_locally(place, given["warehouse"])
+        if located is None:
             spark = start_spark(given["master"], given["warehouse"], given["conf"])
-            found = files_command.find_in_session(spark, place)
+            located = files_command.find_in_session(spark, place)
         screen = terminal()
         answered = files_command.answer(
-            *found, request, given["format_name"], screen.columns if screen else None
+            *located, request, given["format_name"], screen.columns if screen else None
         )
     except (PySparkException, OSError) as error:
         raise click.ClickException(summary(error)) from error
@@ -318,7 +318,7 @@ def maintain(
 
     service.log_to_stderr()
     stop = service.Stop()
-    # The session has nothing to do beside the service.
+    # The service runs the compactions, so the session must not run them as well.
     spark = start_spark(master, warehouse, ("spark.acidsql.compaction.auto=off", *conf))
     chosen = WorkerLimits(pool=pool, most_bytes=max_bytes)
     try:

@@ -1,8 +1,9 @@
 """``acidsql maintain``: a service that compacts and cleans tables until it is stopped.
 
-The first SIGINT or SIGTERM lets it end after the compaction at work; the second interrupts that,
-and its entry goes back to the queue. Exit codes: 0 stopped, or with ``--once`` nothing has failed;
-1 a compaction has failed with ``--once``, or Spark did not start; 2 wrong usage; 130 interrupted.
+After the first SIGINT or SIGTERM, the service finishes the running compaction and ends. The second
+signal interrupts the compaction, and its entry goes back to the queue. Exit codes: 0 stopped, or
+with ``--once`` nothing failed; 1 with ``--once`` a compaction failed, or Spark did not start; 2
+wrong usage; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ _FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
 
 class Stop:
-    """Wish of the user that the service ends, by signals.
+    """Signal handler that requests the end of the service.
 
     Attributes:
-        wanted: set by the first signal.
+        wanted: event that the first signal sets.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class Stop:
 
 
 def log_to_stderr() -> None:
-    """Write the log of acidsql to standard error, a line for each record."""
+    """Write acidsql's log to standard error, one line for each record."""
     logging.basicConfig(stream=sys.stderr, format=_FORMAT)
     logging.getLogger("acidsql").setLevel(logging.INFO)
 
@@ -61,15 +62,15 @@ def maintain(
     interval: float,
     once: bool,
 ) -> int:
-    """Run rounds of maintenance until a signal comes; return the exit code.
+    """Run rounds of maintenance until a signal arrives; return the exit code.
 
     Args:
-        spark: the session, which sessions' own background compactions are switched off in.
-        chosen: which compactions are done.
-        stop: says when to end.
-        database: the only one that is looked at and cleaned; None for all.
+        spark: the session; its own background compaction is switched off.
+        chosen: limits that select the compactions to run.
+        stop: signal handler that requests the end.
+        database: the only database to maintain; None for all.
         interval: seconds from the end of a round to the beginning of the next.
-        once: whether one round is all.
+        once: whether to run only one round.
     """
     failed, rounds, compacted = False, 0, 0
     while not stop.wanted.is_set():
@@ -94,7 +95,7 @@ def _round(
 ) -> Maintenance:
     with working(spark) as session:
         try:
-            report = run_round(session, chosen, database, lambda: not stop.wanted.is_set(), _tell)
+            report = run_round(session, chosen, database, lambda: not stop.wanted.is_set(), _report)
         except KeyboardInterrupt:
             logger.warning("interrupted: the compaction at work goes back to the queue")
             raise
@@ -109,7 +110,7 @@ def _round(
     return report
 
 
-def _tell(entry: Compaction) -> None:
+def _report(entry: Compaction) -> None:
     level = logging.ERROR if entry.state is CompactionState.FAILED else logging.INFO
     logger.log(
         level,

@@ -1,8 +1,9 @@
-"""Backup and restoration of an embedded metastore's file.
+"""Backup and restoration of the file of an embedded metastore.
 
-Only the file is copied. The directories of the tables are what they are, so after a restoration
-they decide what was written since. The copy may not know the write id of a directory, or know it as
-that of an open transaction. That transaction may have committed, or been aborted.
+A backup contains only this file, not the directories of the tables. After a restoration, the
+directories show which writes are newer than the backup. The write id of a directory can be missing
+in the backup, or can belong to a transaction that was open. The backup then does not show whether
+the transaction committed or was aborted.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ _FILE = "file:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownDirectory:
-    """Directory whose transaction may have committed or not: a copy does not say which.
+    """Directory for which a backup does not show whether its transaction committed.
 
     Attributes:
-        table: its table.
-        place: directory of the table or partition, as a local path.
-        directory: its parsed name.
-        is_open: whether the copy has its transaction as open.
+        table: table of the directory.
+        place: local path of the table's or partition's directory.
+        directory: parsed name of the directory.
+        is_open: whether its transaction was open in the backup.
     """
 
     table: Table
@@ -48,11 +49,11 @@ class UnknownDirectory:
 
 
 def back_up(file: Path, copy: Path) -> None:
-    """Copy a metastore's file as it is at one moment; others may write to it meanwhile.
+    """Copy a consistent state of a metastore's file; other processes may write to it meanwhile.
 
     Raises:
-        MetastoreError: METASTORE_UNAVAILABLE or METASTORE_VERSION, it is no metastore's file.
-        AcidAnalysisError: PATH_ALREADY_EXISTS, there is a file where the copy should be.
+        MetastoreError: METASTORE_UNAVAILABLE or METASTORE_VERSION, the file is not a metastore.
+        AcidAnalysisError: PATH_ALREADY_EXISTS, the path of the copy exists.
     """
     if copy.exists():
         raise AcidAnalysisError(
@@ -66,20 +67,22 @@ def back_up(file: Path, copy: Path) -> None:
 
 
 def restore(copy: Path, file: Path, *, accept: bool) -> list[UnknownDirectory]:
-    """Put a copy in the place of a metastore's file.
+    """Replace a metastore's file by a backup.
 
-    Transactions that were open in the copy are ended.
+    Transactions that were open in the backup are committed or aborted.
 
     Args:
-        accept: whether to count directories of unknown outcome as committed.
+        copy: the backup.
+        file: the metastore's file.
+        accept: whether directories of unknown outcome count as committed.
 
     Returns:
-        Those directories.
+        The directories of unknown outcome.
 
     Raises:
         MetastoreError: METASTORE_BUSY, a process has the file open; UNKNOWN_DIRECTORIES, there are
-            such directories and they are not to be accepted; METASTORE_UNAVAILABLE or
-            METASTORE_VERSION, the copy is no metastore's file.
+            directories of unknown outcome, and ``accept`` is false; METASTORE_UNAVAILABLE or
+            METASTORE_VERSION, the backup is not a metastore's file.
     """
     with _partial(file) as partial, _alone(file) as target:
         _copy(copy, partial)
@@ -103,23 +106,24 @@ def _not_accepted(copy: Path, unknown: list[UnknownDirectory]) -> MetastoreError
 
 
 def _settle(store: EmbeddedMetastore, accepted: Iterable[UnknownDirectory]) -> None:
-    """Raise the counters above the directories, and end the transactions that are open."""
+    """Raise the counters above the ids of the directories, and end the open transactions."""
     accepted = list(accepted)
     for one in accepted:
-        table, found = one.table, one.directory
-        store.seed_write_id(table.database, table.name, found.max_write_id + 1)
-        store.seed_txn_id(found.visibility_txn_id + 1)
+        table, directory = one.table, one.directory
+        store.seed_write_id(table.database, table.name, directory.max_write_id + 1)
+        store.seed_txn_id(directory.visibility_txn_id + 1)
     for txn_id in _open(store):
         if any(_may_hold(accepted, *written) for written in store.write_ids_of(txn_id).items()):
-            with suppress(WriteConflictError):  # then it did not commit
+            with suppress(WriteConflictError):  # a conflict shows that it did not commit
                 store.commit_txn(txn_id)
         else:
             store.abort_txns([txn_id])
 
 
 def _may_hold(directories: Iterable[UnknownDirectory], table: str, write_id: int) -> bool:
-    """Return whether rows of a write id may be in directories: in a delta of its own, or in what a
-    compaction has merged since.
+    """Return whether directories may contain rows of a write id.
+
+    The rows can be in the delta of the write, or in a later compacted directory.
     """
     return any(
         one.table.full_name == table
@@ -136,14 +140,15 @@ def _unknown_directories(store: EmbeddedMetastore) -> Iterator[UnknownDirectory]
     for table in _tables(store):
         following = store.next_write_id(table.database, table.name)
         for place in _places(store, table):
-            for found in filter(None, map(parse_directory, _names(place))):
-                is_open = (table.full_name, found.max_write_id) in running
+            for directory in filter(None, map(parse_directory, _names(place))):
+                is_open = (table.full_name, directory.max_write_id) in running
                 is_newer = (
-                    found.max_write_id >= following or found.visibility_txn_id > highest_txn_id
+                    directory.max_write_id >= following
+                    or directory.visibility_txn_id > highest_txn_id
                 )
                 if is_open or is_newer:
                     yield UnknownDirectory(
-                        table=table, place=place, directory=found, is_open=is_open
+                        table=table, place=place, directory=directory, is_open=is_open
                     )
 
 
@@ -156,9 +161,9 @@ def _tables(store: EmbeddedMetastore) -> Iterator[Table]:
 
 
 def _places(store: EmbeddedMetastore, table: Table) -> Iterator[Path]:
-    """Yield the directories with a table's rows, of those on this machine.
+    """Yield the directories of a table or its partitions that are on this machine.
 
-    For others acidsql compares the ids when it first lists them or writes to them.
+    For other directories, acidsql compares the ids when it first lists them or writes to them.
     """
     locations = [table.location]
     if table.partition_columns:
@@ -177,7 +182,7 @@ def _open(store: EmbeddedMetastore) -> list[int]:
 
 
 def _copy(file: Path, target: Path) -> None:
-    """Copy a metastore's file in one transaction, as one file without SQLite's log."""
+    """Copy a metastore's file in one transaction, to one file without SQLite's log."""
     if not file.is_file():
         raise MetastoreError(
             "METASTORE_UNAVAILABLE", f"there is no file {file}: name the metastore's with its path"
@@ -201,12 +206,12 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open a metastore's file, which may be missing, and keep all other processes out of it."""
+    """Open a metastore's file, which may be missing, and exclude all other processes."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
         try:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            # SQLite leaves WAL mode only if no other connection is open.
+            # SQLite can leave WAL mode only if no other connection is open.
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute("BEGIN EXCLUSIVE")
             schema.checked_version(connection, str(file), may_be_empty=True)
@@ -221,7 +226,7 @@ def _alone(file: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _partial(file: Path) -> Iterator[Path]:
-    """Yield the path of a file beside another one, which is deleted in the end."""
+    """Yield the path of a temporary file next to another file, and delete it at the end."""
     partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
     try:
         yield partial

@@ -1,4 +1,4 @@
-"""Output of results: the terminal, a pager before it, or a file."""
+"""Output of results to the terminal, to a pager or to a file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from typing import TextIO
 from prompt_toolkit.utils import get_cwidth
 
 _LESS = "less -SRXF"
-# Lines of the screen that a result leaves free for the time and the next prompt.
+# Lines of the screen that are reserved for the time and the next prompt.
 _MARGIN = 3
 
 
 class Output:
-    """Place where results are written.
+    """Destination of results.
 
     Args:
-        screen: returns the size of the terminal, or None where standard output is none.
+        screen: function that returns the size of the terminal; None if standard output is not a
+            terminal.
     """
 
     def __init__(self, screen: Callable[[], os.terminal_size | None] = lambda: None) -> None:
@@ -34,7 +35,7 @@ class Output:
 
     @property
     def columns(self) -> int | None:
-        """Width of the terminal, or None where results go elsewhere."""
+        """Width of the terminal; None if results do not go to a terminal."""
         screen = self._screen() if self._file is None else None
         return screen.columns if screen is not None else None
 
@@ -43,7 +44,7 @@ class Output:
 
         Args:
             text: whole lines.
-            pager: command that shows what is larger than the terminal, or None.
+            pager: command that shows results larger than the terminal; None for no pager.
         """
         if self._file is not None:
             self._file.write(text)
@@ -57,11 +58,11 @@ class Output:
         sys.stdout.flush()
 
     def write_all(self, chunks: Iterable[str], pager: str | None = None) -> None:
-        """Write a result as it comes; for a pager, which sees it at once, when it is whole.
+        """Write a result as it arrives; with a pager, write the complete result at the end.
 
         Args:
-            chunks: whole lines each.
-            pager: as for ``write``.
+            chunks: texts of whole lines.
+            pager: see ``write``.
         """
         if self.columns is not None and pager is not None:
             self.write("".join(chunks), pager)
@@ -70,11 +71,11 @@ class Output:
             self.write(chunk)
 
     def redirect(self, file: Path | None) -> None:
-        """Write to ``file`` from now on, which is emptied, or to standard output again.
+        """Write further results to ``file``, whose content is replaced, or to standard output.
 
         Raises:
-            OSError: the file cannot be opened, and results go where they went; or the earlier one
-                did not take all.
+            OSError: the file cannot be opened, and the destination does not change; or closing the
+                earlier file failed.
         """
         opened = None if file is None else file.open("w", encoding="utf-8")
         before, self._file = self._file, opened
@@ -83,7 +84,7 @@ class Output:
 
 
 def terminal() -> os.terminal_size | None:
-    """Return the size of the terminal that standard output is, or None."""
+    """Return the size of the terminal; None if standard output is not a terminal."""
     try:
         return os.get_terminal_size(sys.stdout.fileno())
     except (OSError, ValueError):  # no terminal, or a stream without a file
@@ -91,7 +92,7 @@ def terminal() -> os.terminal_size | None:
 
 
 def fits(text: str, screen: os.terminal_size) -> bool:
-    """Return whether ``text`` can be seen at once on a terminal."""
+    """Return whether ``text`` fits on one screen of a terminal."""
     return text.count("\n") <= screen.lines - _MARGIN and is_narrow(text, screen.columns)
 
 
@@ -101,9 +102,9 @@ def is_narrow(text: str, columns: int) -> bool:
 
 
 def pager_command(configured: str) -> str | None:
-    """Return the command of the pager: the configured one, that of ``$PAGER``, or less.
+    """Return the command of the pager: the configured one, the one in ``$PAGER``, or less.
 
-    None where there is none of them.
+    Return None if none of these exists.
     """
     return configured or os.environ.get("PAGER") or (_LESS if which("less") else None)
 
@@ -124,7 +125,7 @@ def _show(text: str, pager: str) -> None:
 
 @contextmanager
 def _interrupts_left_to_the_pager() -> Iterator[None]:
-    """Let Ctrl-C reach only the pager, which is not to outlive its shell's waiting."""
+    """Let only the pager handle Ctrl-C, so that the shell waits until the pager ends."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Rendering of results and errors as text."""
+"""Printer, which formats results and errors as text."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ FORMATS = {
     "markdown": "github",
     "html": "html",
 }
-"""Names of the formats, with the names that cli_helpers has for them."""
+"""Names of the formats, and their names in cli_helpers."""
 
 SCREEN_FORMATS = frozenset({"table", "unicode", "vertical"})
-"""Formats for people, after which the number of rows is shown."""
+"""Formats for people, which show the number of rows at the end."""
 
 EXPANSIONS = ("off", "on", "auto")
-"""Whether rows are shown as lines of column and value; ``auto``: where a table is too wide."""
+"""When each row is shown as lines of column and value; ``auto``: if the table is too wide."""
 
 _ALIGNED = frozenset({"table", "unicode", "markdown"})
 
-# Text that Spark puts after the sentences of a message: SQLSTATE, position, then the plan.
+# Text that Spark appends to the sentences of a message: SQLSTATE, position, then the plan.
 _MESSAGE_END = re.compile(
     r"\s*(?:SQLSTATE: \w+|;? line \d+,? pos \d+|\(line \d+, (?:pos|column) \d+\)|\n)"
 )
-# Spark's ParseException shows the text up to the line of the error, then dashes and carets.
+# Spark's ParseException shows the statement up to the line of the error, then dashes and carets.
 _SPARK_CONTEXT = re.compile(
     r"== SQL(?: \([^)]*\))? ==\n(?P<sql>.*?)\n(?P<dashes>-*)\^\^\^", re.DOTALL
 )
@@ -49,7 +49,7 @@ _SPARK_CONTEXT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Position in a statement: 1-based ``line``, 0-based ``column`` in characters."""
+    """Position in a statement: 1-based ``line`` and 0-based ``column`` in characters."""
 
     line: int
     column: int
@@ -69,26 +69,26 @@ def result_text(result: Result, format_name: str) -> str:
     options: dict[str, object] = {"max_field_width": None}
     if format_name in _ALIGNED:
         options["disable_numparse"] = True
-        # tabulate takes alignments for existing cells only
+        # tabulate accepts alignments only if there are rows.
         options["colalign"] = [("right" if n else "left") for n in result.numeric] if rows else None
-    found: Iterator[str] = TabularOutputFormatter().format_output(
+    formatted: Iterator[str] = TabularOutputFormatter().format_output(
         rows,
         list(result.columns),
         format_name=FORMATS[format_name],
         **options,
     )
     last = [footer(result)] if format_name in SCREEN_FORMATS else []
-    return "".join(f"{line}\n" for line in [*found, *last])
+    return "".join(f"{line}\n" for line in [*formatted, *last])
 
 
 def shown_text(result: Result, format_name: str, *, expanded: str, columns: int | None) -> str:
-    """Return ``result`` as ``result_text`` does, or expanded where that is wished.
+    """Return the text of ``result_text``, or the expanded form if ``expanded`` requires it.
 
     Args:
-        result: what to show.
-        format_name: one of ``FORMATS``; those for programs are never expanded.
+        result: the result.
+        format_name: one of ``FORMATS``; formats for programs are never expanded.
         expanded: one of ``EXPANSIONS``.
-        columns: width of the terminal; None where it is none, or not known.
+        columns: width of the terminal; None if there is no terminal, or its width is not known.
     """
     if format_name not in SCREEN_FORMATS or not result.columns or expanded == "off":
         return result_text(result, format_name)
@@ -99,12 +99,12 @@ def shown_text(result: Result, format_name: str, *, expanded: str, columns: int 
 
 
 def error_text(error: Exception, statement: Statement, source: str | None = None) -> str:
-    """Return the text of ``error`` for the user: one line, and a caret under its position if known.
+    """Return the message of ``error`` in one line, with a caret at its position if it is known.
 
     Args:
         error: exception that the statement raised.
-        statement: the statement, whose line numbers count from its source's first line.
-        source: name of the file that has the statement, or None.
+        statement: the statement, with its first line in the source.
+        source: name of the file that contains the statement; None if there is no file.
     """
     position = locate(error, statement.text)
     line = statement.line + (position.line - 1 if position else 0)
@@ -123,10 +123,10 @@ def summary(error: Exception) -> str:
 
 
 def locate(error: Exception, text: str) -> Position | None:
-    """Return the position of an error in the statement ``text``, or None if it has none.
+    """Return the position of an error in the statement ``text``; None if it is not known.
 
-    Spark may have seen a rewritten text, so a position counts only where that text agrees with the
-    user's.
+    Spark may have parsed a rewritten text. A position is valid only if this text is the same as the
+    user's there.
     """
     if isinstance(error, AcidTextError):
         lines = text.split("\n")
@@ -173,7 +173,7 @@ def _caret(text: str, position: Position) -> str:
 
 
 def footer(result: Result) -> str:
-    """Return how many rows there are, or are shown."""
+    """Return the line with the number of rows, or of shown rows."""
     count = len(result.rows)
     if result.truncated:
         return f"first {count} rows; there are more (change this with --limit)"

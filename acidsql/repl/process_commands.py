@@ -1,4 +1,4 @@
-r"""Commands of the surroundings: ``\c``, ``\conninfo``, ``\set``, ``\echo``, ``\s``, ``\!``."""
+r"""Commands of the environment: ``\c``, ``\conninfo``, ``\set``, ``\echo``, ``\s``, ``\!``."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ def _set(console: Console, argument: str) -> Ending:
     if not argument.strip("; "):
         lines = [f"{name} = {value}" for name, value in sorted(console.variables.items())]
         return say(console, "\n".join(lines)) if lines else Ending.DONE
-    found = _ASSIGNMENT.fullmatch(argument)
-    if found is None:
+    assignment = _ASSIGNMENT.fullmatch(argument)
+    if assignment is None:
         raise CommandError("name it: \\set NAME VALUE")
-    value = (found["value"] or "").strip()
+    value = (assignment["value"] or "").strip()
     try:
-        console.shell.spark.conf.set(found["name"], value)
+        console.shell.spark.conf.set(assignment["name"], value)
     except PySparkException as error:
         raise CommandError(summary(error)) from error
-    console.variables[found["name"]] = value
+    console.variables[assignment["name"]] = value
     return Ending.DONE
 
 
@@ -89,8 +89,8 @@ def _unset(console: Console, argument: str) -> Ending:
 
 
 def _echo(console: Console, argument: str) -> Ending:
-    def value(found: re.Match[str]) -> str:
-        return console.variables.get(found[1], found[0])
+    def value(match: re.Match[str]) -> str:
+        return console.variables.get(match[1], match[0])
 
     sys.stdout.write(f"{_VARIABLE.sub(value, argument)}\n")
     sys.stdout.flush()
@@ -163,4 +163,4 @@ PROCESS_COMMANDS = (
         run=_shell,
     ),
 )
-"""The commands of the surroundings."""
+"""Commands of the environment."""

@@ -1,4 +1,4 @@
-"""Group of commands whose errors have the form of those of statements, with an overview of them."""
+"""Group of commands that formats errors like errors of statements, and lists the commands."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 
 
 class Program(click.Group):
-    """Group of commands that begins each error with ``error:``, where click has ``Error:``.
+    """Group of commands that begins each error with ``error:``, not with click's ``Error:``.
 
-    Its help has the whole first sentence of each command.
+    Its help contains the whole first sentence of each command.
     """
 
     def main(self, *args: Any, standalone_mode: bool = True, **others: Any) -> Any:
@@ -28,11 +28,11 @@ class Program(click.Group):
         except click.Abort:
             click.echo("error: aborted", err=True)
             sys.exit(1)
-        # Commands return nothing; a number is the exit code that click was given.
+        # Commands return None. A number is an exit code that was passed to click.
         sys.exit(code if isinstance(code, int) else 0)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands and what they do."""
+        """Write the commands and their descriptions."""
         rows = [
             (name, self.commands[name].get_short_help_str(limit=1000))
             for name in self.list_commands(ctx)
@@ -42,7 +42,7 @@ class Program(click.Group):
 
 
 def show_error(error: click.ClickException) -> None:
-    """Write an error of the command line to standard error, with the usage if that is wrong."""
+    """Write an error of the command line to standard error; after wrong usage, with the usage."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is not None:
         click.echo(context.get_usage(), err=True)

@@ -1,4 +1,4 @@
-"""Prompt: history, highlighting, keys, and the rule when Enter ends the input."""
+"""Prompt with history, highlighting, keys, and the rule that determines when Enter ends input."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _CONTINUATION = "      -> "
 
 
 class AcidSqlLexer(SqlLexer):  # type: ignore[misc] # Pygments has no type hints
-    """Pygments' SQL with the words of ACID statements."""
+    """Pygments' SQL lexer, with the words of ACID statements as keywords."""
 
     def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, _TokenType, str]]:
-        """Yield position, type and text of every token."""
+        """Yield the position, type and text of each token."""
         for position, kind, value in super().get_tokens_unprocessed(text):
             known = kind is Name and value.upper() in MORE_KEYWORDS
             yield position, Keyword if known else kind, value
@@ -46,14 +46,14 @@ def make_prompt(
     vi_keys: bool = False,
     syntax_style: str = "default",
 ) -> PromptSession[str]:
-    """Return a prompt whose Enter ends the input after a semicolon or a command.
+    """Return a prompt where Enter ends the input after a semicolon or a command.
 
     Args:
-        history: file of earlier inputs; its directory is made where missing.
-        completer: offers completions while typing.
-        lexis: returns the rules by which a statement ends.
-        mark: returns what the prompt shows of the transaction that is open.
-        vi_keys: whether keys are those of vi at first, not those of Emacs; F4 switches.
+        history: file with the earlier input; its directory is created if it is missing.
+        completer: completer of the input.
+        lexis: function that returns the lexical rules, which determine where a statement ends.
+        mark: function that returns the prompt's mark of an open transaction.
+        vi_keys: whether to begin with the keys of vi instead of Emacs; F4 switches between them.
         syntax_style: name of a style of Pygments.
     """
     history.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def make_prompt(
 
 
 def _typed() -> str:
-    """Return what was typed; the current buffer is that of the search while Ctrl-R searches."""
+    """Return the typed text; during a search with Ctrl-R, the current buffer is another one."""
     buffer = get_app().layout.get_buffer_by_name(DEFAULT_BUFFER)
     return "" if buffer is None else buffer.text
 

@@ -1,4 +1,4 @@
-"""Values of results as texts, which Spark makes of them: for people, and for programs."""
+"""Conversion of values to texts by Spark, for people or for programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 
 class Form(Enum):
-    """Meaning of a column's values, which JSON distinguishes."""
+    """Kind of a column's values in JSON."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -29,22 +29,21 @@ class Form(Enum):
 
 
 def forms_of(frame: DataFrame) -> tuple[Form, ...]:
-    """Return what the values of each column are in JSON."""
+    """Return the kind of each column's values in JSON."""
     return tuple(_form(field.dataType) for field in frame.schema.fields)
 
 
 def for_people(frame: DataFrame) -> DataFrame:
-    """Return a frame with the values as people read them: nested ones as Spark shows them.
+    """Return a frame with values for people, and nested values as Spark shows them.
 
-    Integers and booleans stay, all others become texts. Columns are named by their positions.
+    Integers and booleans stay unchanged, and all other values become texts. Columns are named by
+    their positions.
     """
     return _rendered(frame, _shown)
 
 
 def for_programs(frame: DataFrame) -> DataFrame:
-    """Return a frame with the values as programs read them: nested ones as JSON, the others as
-    for people.
-    """
+    """Return a frame with values for programs: nested ones as JSON, the others as for people."""
     return _rendered(frame, _exported)
 
 
@@ -77,10 +76,10 @@ def _form(kind: DataType) -> Form:
 
 
 def _for_json(column: Column, kind: DataType) -> Column:
-    """Return a nested value with texts where ``to_json`` would write something else.
+    """Convert the parts of a nested value to texts that ``to_json`` would write in another form.
 
-    It has binary values in base64, times in a form of their own, and the keys of maps as Spark
-    keeps them: of a date, the number of its day.
+    ``to_json`` writes binary values in base64, times in a special form, and the keys of maps in
+    Spark's internal form. For a date, this is the number of the day.
     """
     if _is_json(kind):
         return column
@@ -100,7 +99,7 @@ def _for_json(column: Column, kind: DataType) -> Column:
 
 
 def _is_json(kind: DataType) -> bool:
-    """Return whether ``to_json`` writes the values of a type as they are wanted."""
+    """Return whether ``to_json`` writes the values of a type in the required form."""
     if isinstance(kind, StructType):
         return all(_is_json(field.dataType) for field in kind)
     if isinstance(kind, ArrayType):
@@ -111,6 +110,6 @@ def _is_json(kind: DataType) -> bool:
 
 
 def _is_nested(kind: DataType) -> bool:
-    # Releases before Spark 4 have no VariantType.
+    # Spark 3 has no VariantType.
     is_variant = type(kind).__name__ == "VariantType"
     return is_variant or isinstance(kind, ArrayType | MapType | StructType)

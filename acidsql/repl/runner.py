@@ -1,4 +1,4 @@
-"""Runner: runs a statement in a thread, shows its progress, and cancels it on Ctrl-C."""
+"""Runner, which runs a statement in a thread, shows its progress, and cancels it on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from acidsql.session.owner_thread import acting_for, owner_thread
 from acidsql.transactions.retries import no_retries_after
 
 Execute = Callable[[SparkSession, str, str], DataFrame]
-"""Runs a statement; ``acidsql.sql`` outside tests."""
+"""Function that runs a statement; outside tests, it is ``acidsql.sql``."""
 
 Cell = str | int | bool | None
 
 Answer = TypeVar("Answer")
 
 BAR = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} tasks {elapsed}"
-"""The format of a progress bar, as ``tqdm`` reads it."""
+"""Format of a progress bar for ``tqdm``."""
 
-# Rows that are fetched at once.
+# Largest limit for which all rows are fetched in one job.
 _FEW_ROWS = 10_000
 
 LEFT_RUNNING = (
     "left running: the statement did not end when its Spark jobs were cancelled; "
     "its result will not be shown"
 )
-"""What is said of a statement that was not waited for."""
+"""Message about a statement that the shell no longer waits for."""
 
 
 class Progress(Protocol):
-    """Shows how far a statement is. Short statements never get to see it."""
+    """Display of a statement's progress, which short statements never show."""
 
     def show(self, completed: int, known: int, seconds: float) -> None:
-        """Show completed and known tasks, and for how long the statement has been running."""
+        """Show the numbers of completed and known tasks, and the statement's running time."""
 
     def clear(self) -> None:
-        """Take away what was shown."""
+        """Remove the display."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +59,10 @@ class Result:
 
     Attributes:
         columns: column names of the DataFrame.
-        numeric: for every column, whether its values are numbers.
-        rows: integers and booleans as such, all other values in Spark's own text form, binary ones
-            as SQL literals (``X'00FF'``).
-        truncated: whether there were more rows than the limit.
+        numeric: for each column, whether its values are numbers.
+        rows: integers and booleans unchanged, binary values as SQL literals (``X'00FF'``), and all
+            other values in Spark's text form.
+        truncated: whether there are more rows than the limit.
     """
 
     columns: tuple[str, ...]
@@ -76,7 +76,7 @@ class Outcome(Generic[Answer]):
     """Outcome of a statement: a result, an error, or neither if it was left running.
 
     Attributes:
-        result: what the work gave, or None.
+        result: return value of ``work``, or None.
         error: exception that the statement raised, or None.
         interrupted: whether the user pressed Ctrl-C while it ran.
         seconds: wall-clock time.
@@ -89,7 +89,7 @@ class Outcome(Generic[Answer]):
 
     @property
     def cancelled(self) -> bool:
-        """Whether the error is that the user cancelled the statement."""
+        """Whether the statement failed because the user cancelled it."""
         return self.interrupted and "cancel" in str(self.error).lower()
 
 
@@ -114,16 +114,16 @@ def run_statement(
     work: Callable[[SparkSession, str], Answer],
     progress: Progress | None,
 ) -> Outcome[Answer]:
-    """Run ``text`` and wait for it, as part of the transaction that the calling thread has begun.
+    """Run ``text`` and wait for it, within the transaction of the calling thread.
 
-    The first Ctrl-C cancels the Spark jobs of the statement, present and future. A second one stops
-    waiting for a statement that does not end (it may be in a step that is not a Spark job).
+    The first Ctrl-C cancels the current and later Spark jobs of the statement. The second stops the
+    wait, because a statement may be in a step that is not a Spark job.
 
     Args:
-        spark: session to run in.
+        spark: the session.
         text: one statement without semicolon.
-        work: runs the statement and gets what is wanted of it.
-        progress: where to show how far it is.
+        work: function that runs the statement and returns its result.
+        progress: display of the progress; None for no display.
     """
     group = f"acidsql-{uuid.uuid4()}"
     done: _Work[Answer] = _Work()
@@ -153,7 +153,7 @@ def run_statement(
 
 
 def fetch(frame: DataFrame, limit: int | None) -> Result:
-    """Return the first ``limit`` rows of ``frame``, or all, rendered by Spark."""
+    """Return the first ``limit`` rows of ``frame``, or all rows, as Spark renders them."""
     columns = tuple(frame.columns)
     if not columns:
         return Result(columns=(), numeric=(), rows=(), truncated=False)
@@ -167,15 +167,15 @@ def fetch(frame: DataFrame, limit: int | None) -> Result:
 
 
 def rows_of(frame: DataFrame, limit: int | None) -> Iterator[tuple[Cell, ...]]:
-    """Yield the first ``limit`` rows of ``frame``, or all, which are not all in memory at once."""
-    found = frame if limit is None else frame.limit(limit)
-    # What a command answers is there already, and few rows need few partitions.
+    """Yield the first ``limit`` rows of ``frame``, or all, without holding all in memory."""
+    limited = frame if limit is None else frame.limit(limit)
+    # The answer of a command is already computed, and a few rows need only a few partitions.
     at_once = frame.isLocal() or (limit is not None and limit <= _FEW_ROWS)
     if at_once:
-        yield from map(tuple, found.collect())
+        yield from map(tuple, limited.collect())
         return
     with bridge.awaited_errors():
-        yield from map(tuple, found.toLocalIterator(prefetchPartitions=True))
+        yield from map(tuple, limited.toLocalIterator(prefetchPartitions=True))
 
 
 def _wait(
@@ -191,7 +191,7 @@ def _wait(
         seconds = time.monotonic() - started
         if interrupts.count:
             given_up.set()
-            # Cancelled repeatedly, because the statement may be between two jobs.
+            # Cancel repeatedly, because the statement may be between two jobs.
             context.cancelJobGroup(group)
         elif progress is not None and seconds >= limits().progress_delay_seconds:
             completed, known = _task_counts(context, group)
@@ -203,7 +203,7 @@ def _wait(
 
 
 class TerminalBar:
-    """Progress bar on standard error, until it is taken away."""
+    """Progress bar on standard error."""
 
     def __init__(self) -> None:
         self._bar: tqdm[None] | None = None
@@ -220,14 +220,14 @@ class TerminalBar:
         self._bar.refresh()
 
     def clear(self) -> None:
-        """Take the bar away."""
+        """Remove the bar, and do not draw it again."""
         self._is_over = True
         if self._bar is not None:
             self._bar.close()
 
 
 def _task_counts(context: SparkContext, group: str) -> tuple[int, int]:
-    """Return completed and known tasks of all jobs of a group."""
+    """Return the numbers of completed and known tasks of all jobs in a group."""
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = {stage for job in jobs if job is not None for stage in job.stageIds}
@@ -237,7 +237,7 @@ def _task_counts(context: SparkContext, group: str) -> tuple[int, int]:
 
 @contextmanager
 def _noted_interrupts() -> Iterator[_Interrupts]:
-    """Count Ctrl-C instead of raising: an exception could interrupt a call of the JVM."""
+    """Count Ctrl-C instead of raising an exception, which could interrupt a call to the JVM."""
     interrupts = _Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts

@@ -1,4 +1,4 @@
-"""``acidsql serve``: Spark's Thrift server or Spark Connect's over ACID tables, until stopped.
+"""``acidsql serve``: serve ACID tables by Spark's Thrift server or by Spark Connect.
 
 Exit codes: 0 stopped by SIGINT or SIGTERM; 1 Spark or the server did not start; 2 wrong usage.
 """
@@ -27,7 +27,7 @@ from acidsql.serve.options import (
 )
 from acidsql.serve.server import Server
 
-# They would win over the options.
+# Variables that would override the options.
 _VARIABLES = (
     "HIVE_SERVER2_THRIFT_BIND_HOST",
     "HIVE_SERVER2_THRIFT_HTTP_PORT",
@@ -37,13 +37,13 @@ _PREFIX = "spark.hive."
 
 
 def without_variables(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Remove the variables that Hive's server reads its address from; before Spark starts."""
+    """Remove the variables with the address of Hive's server; call this before Spark starts."""
     for name in _VARIABLES:
         environ.pop(name, None)
 
 
 def hive_options(conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of Hive among those of Spark, by Hive's names."""
+    """Return Hive's settings from Spark's settings, by Hive's names."""
     return {
         key.removeprefix("spark."): value for key, value in conf.items() if key.startswith(_PREFIX)
     }
@@ -54,8 +54,8 @@ def serve(spark: SparkSession, *, host: str, port: int, authentication: str) -> 
 
     Args:
         spark: the session.
-        host: to listen on.
-        port: to listen on; 0 is any that is free.
+        host: address to listen on.
+        port: port to listen on; 0 selects a free port.
         authentication: see ``acidsql.serve.options``.
 
     Raises:
@@ -74,8 +74,8 @@ def serve_connect(spark: SparkSession, *, host: str, port: int, authentication: 
 
     Args:
         spark: the session.
-        host: to listen on.
-        port: to listen on; 0 is any that is free.
+        host: address to listen on.
+        port: port to listen on; 0 selects a free port.
         authentication: see ``acidsql.serve.options``.
 
     Raises:
@@ -94,13 +94,13 @@ def serve_connect(spark: SparkSession, *, host: str, port: int, authentication: 
     _run(lambda: ConnectServer(spark, settings), host)
 
 
-def _warn(found: Iterable[str]) -> None:
-    for danger in found:
+def _warn(texts: Iterable[str]) -> None:
+    for danger in texts:
         sys.stderr.write(f"warning: {danger}\n")
 
 
 def _run(start: Callable[[], Server | ConnectServer], host: str) -> None:
-    """Start a server, print where it listens, and stop it at a signal."""
+    """Start a server, print its address, and stop it at a signal."""
     stopped = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -111,7 +111,7 @@ def _run(start: Callable[[], Server | ConnectServer], host: str) -> None:
     server = start()
     shown = f"[{host}]" if ":" in host else host
     sys.stdout.write(f"listening on {shown}:{server.port}\n")
-    with suppress(OSError):  # no process reads it
+    with suppress(OSError):  # no process reads the output
         sys.stdout.flush()
     stopped.wait()
     server.stop()

@@ -1,4 +1,4 @@
-"""Start of the shell's Spark session."""
+"""Spark session of the shell."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def start_session(
     conf: Mapping[str, str],
     environ: MutableMapping[str, str] = os.environ,
 ) -> SparkSession:
-    """Return a Spark session that prints nothing by itself.
+    """Return a Spark session that does not print anything itself.
 
     Args:
-        master: Spark master URL; None leaves it to Spark's own configuration.
-        warehouse: directory of ``spark.sql.warehouse.dir``; None leaves Spark's default.
-        conf: further Spark options, which win over the shell's own.
+        master: Spark master URL; None for the one in Spark's configuration.
+        warehouse: directory of ``spark.sql.warehouse.dir``; None for Spark's default.
+        conf: further Spark options, which override the shell's options.
         environ: environment of Spark's process. ``SPARK_LOCAL_IP`` and ``PYSPARK_PYTHON`` are added
-            where they are missing.
+            if they are missing.
 
     Raises:
         AcidAnalysisError: JAVA_NEEDED, Java is missing or too old.
@@ -53,14 +53,14 @@ def start_session(
     with filtered_stderr(), java_needed(environ):
         spark = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
-        # PySpark's handler talks to the JVM from inside the signal, possibly in the middle of
-        # another answer, and cancels every job of the application.
+        # PySpark's handler calls the JVM inside the signal handler, possibly in the middle of
+        # another call, and cancels every job of the application.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return spark
 
 
 def session_options(*, warehouse: Path | None, conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the Spark options of the shell's session; ``conf`` overrides the shell's own."""
+    """Return the Spark options of the shell's session; ``conf`` overrides the shell's options."""
     options = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -76,11 +76,11 @@ def session_options(*, warehouse: Path | None, conf: Mapping[str, str]) -> dict[
 
 
 def _runs_here(master: str | None, conf: Mapping[str, str], environ: Mapping[str, str]) -> bool:
-    """Return whether driver and executors are on this machine, so that loopback is enough."""
+    """Return whether the driver and executors run on this machine, so that loopback is enough."""
     if {"spark.driver.host", "spark.driver.bindAddress"} & conf.keys():
         return False
     configured = master or conf.get("spark.master")
     if configured is None:
-        # An installation's spark-defaults.conf may name a cluster.
+        # The spark-defaults.conf of an installation may name a cluster.
         return not {"SPARK_HOME", "SPARK_CONF_DIR"} & environ.keys()
     return configured.startswith("local")

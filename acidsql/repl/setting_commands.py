@@ -12,17 +12,17 @@ from acidsql.repl.printer import EXPANSIONS, FORMATS
 from acidsql.repl.shell import Ending, Settings
 
 Change = Callable[[Settings, str], tuple[Settings, str]]
-"""Returns the settings that an argument makes, and what is said about them."""
+"""Function that returns the settings changed by an argument, and a message about the change."""
 
 
 def switched_timing(settings: Settings, argument: str) -> tuple[Settings, str]:
-    """Switch the time of statements, or set it to ``on`` or ``off``."""
+    """Toggle the display of the statements' times, or set it to ``on`` or ``off``."""
     timing = not settings.timing if not argument else _choice(argument, ("on", "off")) == "on"
     return replace(settings, timing=timing), f"timing is {'on' if timing else 'off'}"
 
 
 def switched_expansion(settings: Settings, argument: str) -> tuple[Settings, str]:
-    """Switch the expanded display on, or off where it is on, or set it to one of ``EXPANSIONS``."""
+    """Toggle the expanded display, or set it to one of ``EXPANSIONS``."""
     toggled = "off" if settings.expanded == "on" else "on"
     expanded = _choice(argument, EXPANSIONS) if argument else toggled
     return replace(settings, expanded=expanded), f"expanded display is {expanded}"
@@ -117,4 +117,4 @@ SETTING_COMMANDS = (
         run=_setting(without_pager),
     ),
 )
-"""The commands of settings."""
+"""Commands of settings."""

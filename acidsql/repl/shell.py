@@ -1,4 +1,4 @@
-"""Shell: runs statements and shows their results, one after the other."""
+"""Shell, which runs statements one after the other and shows their results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from acidsql.repl.statements import Statement, split
 from acidsql.transactions.current import transaction_mark
 
 _EXIT_WORDS = frozenset({"exit", "quit"})
-# Names that completion knows at most.
+# Largest number of names that completion offers.
 _MOST_NAMES = 10_000
 
 
@@ -52,15 +52,16 @@ class Settings:
 
     Attributes:
         format_name: one of ``printer.FORMATS``.
-        limit: most rows of a result to write, wherever it goes; None if there is no limit.
-        shown: most rows to show on a terminal in a format for people, where there is no limit.
+        limit: largest number of rows of a result to write to any destination; None for no limit.
+        shown: largest number of rows to show on a terminal in a format for people, if there is no
+            limit.
         timing: whether to show how long a statement took.
         progress: whether to draw a progress bar.
         tracebacks: whether to show Python's traceback after an error.
         dialect: dialect of the statements, one of ``dialects.DIALECTS``.
         expanded: one of ``printer.EXPANSIONS``.
-        pager: command for results that are larger than the terminal, or None.
-        warned_of: names of the ``destructive.DANGERS`` that are asked about.
+        pager: command for results that are larger than the terminal; None for no pager.
+        warned_of: names of the ``destructive.DANGERS`` that the user must confirm.
     """
 
     format_name: str
@@ -79,12 +80,12 @@ class Shell:
     """Shell of one session, which runs statements and prints their results.
 
     Args:
-        spark: session to run in.
-        execute: runs one statement of a dialect, as ``acidsql.sql`` does.
-        settings: initial settings; commands change them.
-        output: where results go; standard output by default.
-        confirm: asks the user a question that is answered with yes or no. It is None if no user can
-            be asked: what needs an answer is then refused.
+        spark: the session.
+        execute: function that runs one statement of a dialect, like ``acidsql.sql``.
+        settings: initial settings, which commands can change.
+        output: destination of results; by default standard output.
+        confirm: function that asks the user a yes-or-no question. It is None if there is no user to
+            ask; a statement that needs a confirmation is then refused.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Shell:
         self._confirm = confirm
 
     def leave(self) -> None:
-        """Roll back the transaction that is open, if there is one, and say so."""
+        """Roll back the open transaction, if there is one, and print a warning."""
         if transaction_mark(self.spark):
             outcome = run_statement(self.spark, "ROLLBACK", work=self._rows, progress=None)
             said = "was rolled back: it was not committed before the end"
@@ -119,7 +120,7 @@ class Shell:
 
         Args:
             text: the statements, separated by semicolons.
-            source: name of the file they come from, to be shown with errors.
+            source: name of the file of the statements, which is shown with errors.
         """
         for statement in split(text, lexis_of(self.settings.dialect)):
             ending = self.run_one(statement, source)
@@ -128,18 +129,18 @@ class Shell:
         return Ending.DONE
 
     def query(self, text: str) -> Result | None:
-        """Return the rows of a statement of Spark's dialect; None if it failed, which is said."""
+        """Return the rows of a statement of Spark's dialect; report its error and return None."""
         statement = Statement(text=text, line=1)
         outcome = self._outcome(statement, self._spark_rows)
         self._report(outcome, statement, None)
         return outcome.result
 
     def show(self, results: Sequence[tuple[str, Result]], expanded: str | None = None) -> None:
-        """Show results at once.
+        """Show several results in one output.
 
         Args:
-            results: each with a heading, which formats for programs have not, or an empty one.
-            expanded: one of ``printer.EXPANSIONS``, in place of the setting.
+            results: headings and results. A heading can be empty, and formats for programs omit it.
+            expanded: one of ``printer.EXPANSIONS``, which overrides the setting.
         """
         settings = self.settings
         has_headings = settings.format_name in SCREEN_FORMATS
@@ -155,33 +156,33 @@ class Shell:
         self.output.write("".join(texts), settings.pager)
 
     def run_one(self, statement: Statement, source: str | None) -> Ending:
-        """Run a statement, or leave where it is a word that says so."""
+        """Run a statement, or leave if it is ``exit`` or ``quit``."""
         if statement.text.lower() in _EXIT_WORDS:
             return Ending.EXIT
         if not self._is_wanted(statement, source):
             return Ending.FAILED
         run = self._export if self.settings.format_name in MACHINE_FORMATS else self._show
         ending, seconds = run(statement, source)
-        # The statement may have made or dropped a table or a function.
+        # The statement may have created or dropped a table or a function.
         self.names.forget(functions="function" in statement.text.lower())
         if self.settings.timing:
             sys.stderr.write(f"{seconds:.2f} s\n")
         return ending
 
     def _show(self, statement: Statement, source: str | None) -> tuple[Ending, float]:
-        """Run a statement and show its rows; return how it ended, and how long it took."""
+        """Run a statement and show its rows; return its ending and its seconds."""
         outcome = self._outcome(statement, self._rows)
         if outcome.result is not None:
             try:
                 self.show([("", concise(outcome.result, statement.text))])
             except BrokenPipeError:
                 raise
-            except OSError as error:  # such as a disk that is full
+            except OSError as error:  # for example, the disk is full
                 outcome = replace(outcome, result=None, error=error)
         return self._report(outcome, statement, source), outcome.seconds
 
     def _export(self, statement: Statement, source: str | None) -> tuple[Ending, float]:
-        """Run a statement and write its rows as they come."""
+        """Run a statement and write its rows as they arrive."""
         progress = TerminalBar() if self.settings.progress else None
         export = Export(
             self.output,
@@ -207,7 +208,7 @@ class Shell:
         return ending, outcome.seconds
 
     def _is_wanted(self, statement: Statement, source: str | None) -> bool:
-        """Return whether a statement is to run, which the user is asked where it is dangerous."""
+        """Return whether to run a statement; ask the user if it is dangerous."""
         warning = warning_of(
             statement.text, self.settings.warned_of, lexis_of(self.settings.dialect)
         )
@@ -235,7 +236,7 @@ class Shell:
         return fetch(self._execute(spark, text, "spark"), self._limit())
 
     def _limit(self) -> int | None:
-        """Return the most rows of a result in a format for people; None for all of them."""
+        """Return the largest number of rows to show in a format for people; None for all."""
         if self.settings.limit is not None or self.output.columns is None:
             return self.settings.limit
         return self.settings.shown

@@ -10,10 +10,10 @@ _NAMES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 def error_loggers() -> list[logging.Logger]:
-    """Return the loggers; none before Spark 4.
+    """Return the loggers; Spark 3 has none.
 
-    They must be of PySpark's class: a plain logger of the same name would raise TypeError for the
-    arguments that PySpark gives it.
+    They must have PySpark's class. PySpark calls them with special arguments, for which a plain
+    logger would raise TypeError.
     """
     if find_spec("pyspark.logger") is None:
         return []
@@ -22,5 +22,5 @@ def error_loggers() -> list[logging.Logger]:
 
 
 def silence(logger: logging.Logger) -> None:
-    """Keep a logger from writing anything."""
+    """Prevent a logger from writing anything."""
     logger.setLevel(logging.CRITICAL + 1)

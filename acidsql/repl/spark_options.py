@@ -1,4 +1,4 @@
-"""Options with which commands start Spark."""
+"""Options of commands that start Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def spark_options(command: _Command) -> _Command:
-    """Add the options with which Spark is started (``start_spark``)."""
+    """Add the options that ``start_spark`` needs."""
     for option in (
         click.option(
             "--warehouse",
@@ -40,7 +40,7 @@ def spark_options(command: _Command) -> _Command:
 
 
 def start_spark(master: str | None, warehouse: Path | None, conf: tuple[str, ...]) -> SparkSession:
-    """Start Spark with the options of the command line; leave if that fails."""
+    """Start Spark with the options of the command line; exit if Spark does not start."""
     options = key_values(conf, "--conf")
     try:
         return start_session(master=master, warehouse=warehouse, conf=options)
@@ -54,7 +54,7 @@ def key_values(conf: tuple[str, ...], option: str) -> dict[str, str]:
     """Parse the values ``KEY=VALUE`` of an option.
 
     Raises:
-        BadParameter: one is not.
+        BadParameter: a value does not have this form.
     """
     options: dict[str, str] = {}
     for item in conf:

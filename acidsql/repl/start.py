@@ -1,4 +1,4 @@
-"""Start of the shell: the user's files, and the settings by them and the command line."""
+"""Start of the shell, with the settings of the user's files and of the command line."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from acidsql.repl.shell import Ending, Settings, Shell
 
 
 def user_config(file: Path | None, *, at_prompt: bool) -> Config:
-    """Return the configuration; before the first prompt, write the user's file."""
-    own = _config_directory() / "config.toml"
+    """Return the configuration; write the user's file before the first prompt."""
+    default_file = _config_directory() / "config.toml"
     if at_prompt and file is None:
         try:
-            write_config(own)
+            write_config(default_file)
         except OSError as error:
-            show_warning(f"{own} is not written: {error}")
+            show_warning(f"{default_file} is not written: {error}")
     try:
-        return read_config(file or own)
+        return read_config(file or default_file)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
 
@@ -38,7 +38,7 @@ def _config_directory() -> Path:
 
 
 def shell_settings(context: click.Context, config: Config, *, at_prompt: bool) -> Settings:
-    """Return the settings by the command line, and at the prompt by the configuration."""
+    """Return the settings of the command line; at the prompt, also those of the configuration."""
 
     def given(name: str, configured: Any) -> Any:
         is_default = context.get_parameter_source(name) is ParameterSource.DEFAULT
@@ -64,8 +64,8 @@ def user_console(shell: Shell, variables: dict[str, str]) -> Console:
     """Return the console of a shell, with the user's favourites.
 
     Args:
-        shell: runs the statements.
-        variables: of the statements, which the session has already.
+        shell: shell that runs the statements.
+        variables: variables of the statements, which are already set in the session.
     """
     console = make_console(shell, _config_directory() / "favourites.toml")
     console.variables = dict(variables)
@@ -79,7 +79,7 @@ def run_prompt(console: Console, config: Config) -> Ending:
 
 
 def run_texts(console: Console, texts: Sequence[str], file: Path | None) -> Ending:
-    """Run the statements of the command line, or those of a file; by default, standard input."""
+    """Run the statements of the command line, of a file, or by default of standard input."""
     for text in texts:
         ending = run_script(console, text)
         if ending is not Ending.DONE:

@@ -25,11 +25,11 @@ _NAMED = re.compile(r"(?P<name>\S+)(?:\s+(?P<rest>.*))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Request to run something again and again.
+    """Request to run statements repeatedly.
 
     Attributes:
-        seconds: from the end of a run to the next one.
-        statements: what to run; empty for what ran last.
+        seconds: seconds from the end of a run to the next run.
+        statements: statements to run; empty for the statements that ran last.
     """
 
     seconds: float
@@ -37,7 +37,7 @@ class Watch:
 
 
 def read_watch(argument: str) -> Watch:
-    r"""Return what the argument of ``\watch`` asks for.
+    r"""Parse the argument of ``\watch``.
 
     Raises:
         CommandError: the time is zero.
@@ -45,12 +45,12 @@ def read_watch(argument: str) -> Watch:
     >>> read_watch("0.5 SELECT 1;")
     Watch(seconds=0.5, statements='SELECT 1')
     """
-    found = _WATCH.fullmatch(argument.strip())
-    given = found["seconds"] if found else None
+    match = _WATCH.fullmatch(argument.strip())
+    given = match["seconds"] if match else None
     seconds = _WATCH_SECONDS if given is None else float(given)
     if not seconds:
         raise CommandError("seconds between two runs must be more than 0")
-    return Watch(seconds=seconds, statements=found["statement"].strip("; ") if found else "")
+    return Watch(seconds=seconds, statements=match["statement"].strip("; ") if match else "")
 
 
 def _output(console: Console, argument: str) -> Ending:
@@ -74,8 +74,8 @@ def _edit(console: Console, argument: str) -> Ending:
 
 
 def _watch(console: Console, argument: str) -> Ending:
-    watch = read_watch(argument)
-    statements = watch.statements or console.last
+    request = read_watch(argument)
+    statements = request.statements or console.last
     if not statements.strip("; \n"):
         raise CommandError("nothing ran before: \\watch [SECONDS] STATEMENT")
     before = console.shell.settings
@@ -83,13 +83,13 @@ def _watch(console: Console, argument: str) -> Ending:
     try:
         while True:
             now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
-            console.shell.output.write(f"{now} (every {watch.seconds:g} s)\n")
+            console.shell.output.write(f"{now} (every {request.seconds:g} s)\n")
             ending = console.run(statements)
             if ending is not Ending.DONE:
                 return ending
-            # Who has agreed once is not asked again.
+            # The user has confirmed the first run, so the next runs need no confirmation.
             console.shell.settings = replace(console.shell.settings, warned_of=())
-            console.wait(watch.seconds)
+            console.wait(request.seconds)
     except KeyboardInterrupt:
         return say(console, "")
     finally:
@@ -124,7 +124,7 @@ def _favourite(console: Console, argument: str) -> Ending:
         raise CommandError(f"there is no favourite {named['name']} (\\f lists them)")
     try:
         statements = substitute(query, shlex.split(named["rest"] or ""))
-    except (FavouriteError, ValueError) as error:  # a quote without its end
+    except (FavouriteError, ValueError) as error:  # ValueError: a quote has no end
         raise CommandError(f"favourite {named['name']}: {error}") from error
     return console.run(statements)
 
@@ -165,7 +165,7 @@ def _write(console: Console, favourites: dict[str, str]) -> None:
 
 
 def file_of(argument: str) -> Path | None:
-    """Return the file of an argument, whose name may be quoted and begin with ``~``."""
+    """Return the file of an argument; the name can be quoted and can begin with ``~``."""
     name = argument.rstrip("; ")
     if len(name) > 1 and name[0] == name[-1] and name[0] in "'\"":
         name = name[1:-1]
@@ -176,7 +176,7 @@ def text_of(file: Path) -> str:
     """Return the text of a file.
 
     Raises:
-        CommandError: it cannot be read.
+        CommandError: the file cannot be read.
     """
     try:
         return file.read_text(encoding="utf-8")
@@ -232,4 +232,4 @@ STATEMENT_COMMANDS = (
         completes=Completes.FAVOURITE,
     ),
 )
-"""The commands of statements."""
+"""Commands of statements."""

@@ -1,4 +1,4 @@
-"""Splitting of text into SQL statements at the semicolons that Spark's lexer would see.
+"""Statements of a text, split at the semicolons that Spark's lexer recognizes.
 
 SQL scripts (``BEGIN … END``) are not supported.
 """
@@ -17,8 +17,8 @@ class Statement:
     """Statement of a longer text.
 
     Attributes:
-        text: the statement, leading comments included, without its semicolon.
-        line: 1-based line of the source at which ``text`` starts.
+        text: the statement, with leading comments and without its semicolon.
+        line: 1-based line of the source where ``text`` starts.
     """
 
     text: str
@@ -28,28 +28,28 @@ class Statement:
 def split(source: str, lexis: Lexis = Lexis.SPARK) -> tuple[Statement, ...]:
     """Return the statements of ``source``; the last one needs no semicolon.
 
-    What is unfinished, a string or a comment, reaches to the end.
+    An unfinished string or comment extends to the end of the text.
 
     >>> [s.text for s in split("SELECT ';'; -- done;")]
     ["SELECT ';'"]
     """
-    found = list(pieces(source, lexis))
-    return tuple(statement_of(source, start, stop) for start, stop, has_code in found if has_code)
+    offsets = list(pieces(source, lexis))
+    return tuple(statement_of(source, start, stop) for start, stop, has_code in offsets if has_code)
 
 
 def is_complete(source: str, lexis: Lexis = Lexis.SPARK) -> bool:
-    """Return whether ``source`` ends with the semicolon of a statement; comments may follow."""
+    """Return whether ``source`` ends with the semicolon of a statement; comments can follow."""
     *before, (_, _, has_code) = pieces(source, lexis)
     return bool(before) and not has_code
 
 
 def is_inside_literal(source: str, lexis: Lexis = Lexis.SPARK) -> bool:
     """Return whether ``source`` ends inside a string, a backtick identifier or a comment."""
-    found = list(marks_of_statements(source, lexis))
-    if any(mark.kind is Kind.UNFINISHED for mark in found):
+    source_marks = list(marks_of_statements(source, lexis))
+    if any(mark.kind is Kind.UNFINISHED for mark in source_marks):
         return True
-    is_comment = bool(found) and found[-1].kind is Kind.COMMENT
-    return is_comment and found[-1].span.end == len(source) and not source.endswith("*/")
+    is_comment = bool(source_marks) and source_marks[-1].kind is Kind.COMMENT
+    return is_comment and source_marks[-1].span.end == len(source) and not source.endswith("*/")
 
 
 def statement_of(source: str, start: int, stop: int) -> Statement:
@@ -60,7 +60,7 @@ def statement_of(source: str, start: int, stop: int) -> Statement:
 
 
 def pieces(source: str, lexis: Lexis) -> Iterator[tuple[int, int, bool]]:
-    """Yield the offsets of what semicolons separate, and whether there is code in it."""
+    """Yield the offsets of the parts between semicolons, and whether each part contains code."""
     start = position = 0
     has_code = False
     for mark in marks_of_statements(source, lexis):
@@ -82,7 +82,7 @@ def _is_blank(text: str) -> bool:
 
 
 def marks_of_statements(source: str, lexis: Lexis = Lexis.SPARK) -> Iterator[Mark]:
-    """Yield the marks of ``source``. A hint is a comment here: it hides semicolons, too."""
+    """Yield the marks of ``source``; a hint counts as a comment, because it hides semicolons."""
     hint_end = 0
     for mark in marks(source, lexis):
         if mark.kind is Kind.HINT:

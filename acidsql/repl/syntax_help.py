@@ -1,4 +1,4 @@
-r"""Help on statements, ``\h``: their syntax as the reference of statements has it."""
+r"""Help on statements, ``\h``, with the syntax from the reference of statements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Topic:
 
     Attributes:
         title: heading of the section.
-        syntax: how they are written.
+        syntax: syntax of the statements.
     """
 
     title: str
@@ -33,20 +33,21 @@ class Topic:
 
     @property
     def beginnings(self) -> tuple[str, ...]:
-        """The words in capitals that the statements begin with."""
-        found = (_BEGINNING.match(line) for line in self.syntax.splitlines())
-        return tuple(dict.fromkeys(match[0] for match in found if match))
+        """The words in capitals at the beginning of the statements."""
+        matches = (_BEGINNING.match(line) for line in self.syntax.splitlines())
+        return tuple(dict.fromkeys(match[0] for match in matches if match))
 
 
 @cache
 def topics() -> tuple[Topic, ...]:
-    """Return the sections of the reference that say how statements are written."""
+    """Return the sections of the reference that show the syntax of statements."""
     return tuple(_topics(_reference()))
 
 
 def find_topics(words: str) -> list[Topic]:
-    """Return the topics whose title, or one of whose statements, begins with some words; else
-    those that have them anywhere.
+    """Return the topics with a title or a statement that begins with some words.
+
+    If there are none, return the topics that contain the words anywhere.
 
     >>> [topic.title for topic in find_topics("merge")]
     ['MERGE']
@@ -58,22 +59,22 @@ def find_topics(words: str) -> list[Topic]:
 
 
 def syntax_text(words: str) -> str:
-    r"""Return what ``\h`` shows.
+    r"""Return the help text of ``\h``.
 
     Raises:
-        CommandError: there is no such statement.
+        CommandError: there is no help on these words.
     """
     if not words:
         names = dict.fromkeys(name for topic in topics() for name in topic.beginnings)
         listed = textwrap.fill(", ".join(sorted(names)), 78, break_on_hyphens=False)
         return f"{listed}\nAll other statements are Spark's: {_OF_SPARK}\n"
-    found = find_topics(words)
-    if not found:
+    matching_topics = find_topics(words)
+    if not matching_topics:
         raise CommandError(
             f"there is no help on {words}: \\h lists the statements, and those of Spark are "
             f"described at {_OF_SPARK}"
         )
-    return "\n".join(f"{topic.title}\n{topic.syntax}" for topic in found)
+    return "\n".join(f"{topic.title}\n{topic.syntax}" for topic in matching_topics)
 
 
 def _begins(text: str, words: str) -> bool:
@@ -91,7 +92,7 @@ def _topics(text: str) -> Iterator[Topic]:
 
 
 def _reference() -> str:
-    """Read the page from the installed package, or from the source checkout around it."""
+    """Read the page from the installed package, or from the source checkout that contains it."""
     packaged = resources.files("acidsql") / "repl" / "statements.md"
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
@@ -112,4 +113,4 @@ SYNTAX_COMMAND = Command(
     run=_show,
     completes=Completes.SYNTAX,
 )
-"""The command of help on statements."""
+"""Command that shows help on statements."""

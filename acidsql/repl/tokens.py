@@ -1,4 +1,4 @@
-"""Words, names and symbols of a statement: enough to know what it is about."""
+"""Tokens of a statement: its words, names, strings and symbols, without a syntax tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acidsql.repl.statements import marks_of_statements
 from acidsql.syntax.lexer import Kind, Lexis
 
 _PIECE = re.compile(r"(?P<WORD>\w+)|(?P<SYMBOL>[^\w\s])")
-# Of Trino, where the other dialects have a string.
+# In Trino, double quotes enclose a name. In the other dialects, they enclose a string.
 _NAME_QUOTES = {Lexis.TRINO: '"'}
 
 
@@ -29,10 +29,10 @@ class Token:
     """Token of a text.
 
     Attributes:
-        kind: what it is.
-        text: its characters, quotes included.
-        start: offset of the first one.
-        depth: parentheses that are open around it; those themselves are outside.
+        kind: kind of the token.
+        text: characters of the token, including quotes.
+        start: offset of the first character.
+        depth: number of open parentheses around the token; a parenthesis does not enclose itself.
     """
 
     kind: TokenKind
@@ -42,29 +42,29 @@ class Token:
 
     @property
     def end(self) -> int:
-        """Offset behind the last character."""
+        """Offset after the last character."""
         return self.start + len(self.text)
 
     def is_word(self, *words: str) -> bool:
-        """Return whether this is one of ``words``, which are in upper case."""
+        """Return whether this token is one of ``words``, which are in upper case."""
         return self.kind is TokenKind.WORD and self.text.upper() in words
 
 
 def tokens(text: str, lexis: Lexis = Lexis.SPARK) -> list[Token]:
-    """Return the tokens of ``text``; what is unfinished in it is read as code.
+    """Return the tokens of ``text``; unfinished strings and comments are read as code.
 
     >>> [token.text for token in tokens("DELETE FROM `a b` -- all")]
     ['DELETE', 'FROM', '`a b`']
     """
-    found: list[Token] = []
+    token_list: list[Token] = []
     depth = 0
     for kind, piece, start in _pieces(text, lexis):
         if piece == ")":
             depth = max(depth - 1, 0)
-        found.append(Token(kind=kind, text=piece, start=start, depth=depth))
+        token_list.append(Token(kind=kind, text=piece, start=start, depth=depth))
         if piece == "(":
             depth += 1
-    return found
+    return token_list
 
 
 def _pieces(text: str, lexis: Lexis) -> Iterator[tuple[TokenKind, str, int]]:

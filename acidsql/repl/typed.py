@@ -1,7 +1,7 @@
-r"""Texts of statements and commands: a backslash outside strings, names and comments is a command.
+r"""Input of the shell, split into statements and commands.
 
-As in psql, a command may stand behind a statement, between two, and in the middle of one, which
-goes on behind it.
+A backslash outside strings, names and comments begins a command. As in psql, a command can be after
+a statement, between two statements, or in the middle of a statement, which continues after it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Line:
     r"""Command in a text.
 
     Attributes:
-        command: its name with the backslash.
-        argument: what follows it on the line, without blanks around it.
-        statement: the statement that it stands behind, or in the middle of; empty if there is none.
-        number: 1-based line of the text.
+        command: name of the command, with the backslash.
+        argument: rest of the line, without surrounding blanks.
+        statement: statement before the command or around it; empty if there is none.
+        number: 1-based line in the text.
     """
 
     command: str
@@ -44,22 +44,22 @@ class Line:
 
 
 def read_line(text: str) -> Line | None:
-    r"""Return the command that a text begins with, whose argument is all the rest.
+    r"""Return the command at the beginning of a text; its argument is the rest of the text.
 
     >>> read_line("\\fs two SELECT 1;\nSELECT 2;")
     Line(command='\\fs', argument='two SELECT 1;\nSELECT 2;', statement='', number=1)
     """
-    found = _COMMAND.fullmatch(text.strip())
-    if found is None:
+    match = _COMMAND.fullmatch(text.strip())
+    if match is None:
         return None
-    return Line(command=found["command"], argument=found["argument"].strip())
+    return Line(command=match["command"], argument=match["argument"].strip())
 
 
 class Script:
     """Statements and commands of a text, one after the other.
 
     Args:
-        text: the whole of it; its last statement needs no semicolon.
+        text: the whole text; its last statement needs no semicolon.
     """
 
     def __init__(self, text: str) -> None:
@@ -70,10 +70,10 @@ class Script:
         self._end = 0  # of the line
 
     def next(self, lexis: Lexis) -> Statement | Line | None:
-        """Return the next part, None behind the last one.
+        """Return the next part; None after the last one.
 
         Args:
-            lexis: the rules of the dialect, which a command may have changed.
+            lexis: lexical rules of the dialect, which a command may have changed.
         """
         if not self._statements and self._line is None:
             self._read(lexis)
@@ -87,21 +87,21 @@ class Script:
         return line
 
     def drop(self) -> None:
-        """Leave out the statement that the command stands in the middle of."""
+        """Skip the statement around the command."""
         self._start = self._end
 
     def rest(self) -> str:
-        """Return what no part has had yet: the statement that a command stood in the middle of."""
+        """Return the text that was not returned yet: the statement around a command."""
         return self._text[self._start :].strip()
 
     def _read(self, lexis: Lexis) -> None:
-        """Look for the statements before the next command, and for the command."""
+        """Find the statements before the next command, and the command."""
         source = self._text[self._start :]
         offset = self._start
         backslash = _command_at(source, lexis)
         before = source if backslash is None else source[:backslash]
-        *found, (start, stop, has_code) = pieces(before, lexis)
-        self._statements.extend((offset + a, offset + b) for a, b, is_code in found if is_code)
+        *finished, (start, stop, has_code) = pieces(before, lexis)
+        self._statements.extend((offset + a, offset + b) for a, b, is_code in finished if is_code)
         if backslash is None:
             if has_code:
                 self._statements.append((offset + start, offset + stop))
@@ -119,15 +119,17 @@ class Script:
         self._line = Line(
             command=line.command, argument=line.argument, statement=unfinished, number=number
         )
-        # The statement goes on behind it.
+        # Blank the command, because the statement continues after it.
         blanks = " " * (self._end - offset - backslash)
         self._text = self._text[: offset + backslash] + blanks + self._text[self._end :]
         self._start = offset + start
 
 
 def is_submittable(text: str, lexis: Lexis = Lexis.SPARK) -> bool:
-    r"""Return whether Enter ends the input: blank, ``…;``, one with a command, or a word that is
-    one: ``exit``, ``quit``, ``help``.
+    r"""Return whether Enter ends the input.
+
+    The input must be blank, end with a semicolon, contain a command, or be one of the words
+    ``exit``, ``quit`` and ``help``.
     """
     return (
         not text.strip()
@@ -138,7 +140,7 @@ def is_submittable(text: str, lexis: Lexis = Lexis.SPARK) -> bool:
 
 
 def has_command(text: str, lexis: Lexis) -> bool:
-    """Return whether there is a command in a text."""
+    """Return whether a text contains a command."""
     return _command_at(text, lexis) is not None
 
 
@@ -146,9 +148,9 @@ def _command_at(source: str, lexis: Lexis) -> int | None:
     """Return the offset of the first backslash outside strings, names and comments."""
     position = 0
     for mark in marks_of_statements(source, lexis):
-        found = source.find("\\", position, mark.span.start)
-        if found >= 0 or mark.kind is Kind.UNFINISHED:
-            return found if found >= 0 else None
+        backslash = source.find("\\", position, mark.span.start)
+        if backslash >= 0 or mark.kind is Kind.UNFINISHED:
+            return backslash if backslash >= 0 else None
         position = mark.span.end
-    found = source.find("\\", position)
-    return found if found >= 0 else None
+    backslash = source.find("\\", position)
+    return backslash if backslash >= 0 else None

@@ -32,8 +32,8 @@ from acidsql.metastore.protocol import Metastore
 from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
 from acidsql.scan.versions import (
     HeldVersion,
-    check_rows_are_told,
     check_version,
+    check_version_is_readable,
     hold_version,
     refuse_without_base,
 )
@@ -157,7 +157,7 @@ def take_snapshot(
         for place, names in listed
     )
     if version is not None:
-        check_rows_are_told(table, version, [p.state for p in partitions])
+        check_version_is_readable(table, version, [p.state for p in partitions])
     selected = [(p.path(d), d) for p in partitions for d in p.state.directories]
     listings.fetch([path for path, _ in selected])
     for path, directory in selected:

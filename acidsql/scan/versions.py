@@ -124,7 +124,7 @@ def refuse_without_base(table: Table, held: HeldVersion, error: AcidAnalysisErro
     ) from error
 
 
-def check_rows_are_told(table: Table, held: HeldVersion, states: Iterable[AcidState]) -> None:
+def check_version_is_readable(table: Table, held: HeldVersion, states: Iterable[AcidState]) -> None:
     """Check that no directory of an insert-only table contains only some rows of the version.
 
     Such rows cannot be selected, because rows of insert-only tables have no write ids.

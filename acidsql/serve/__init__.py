@@ -1,1 +1,1 @@
-"""Spark's Thrift server over ACID tables, for clients that speak JDBC, ODBC or Hive's protocol."""
+"""Servers of ACID tables: Spark's Thrift server (JDBC and ODBC), and Spark Connect."""

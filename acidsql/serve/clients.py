@@ -1,4 +1,4 @@
-"""Sessions of the servers' clients: each has settings and a transaction of its own."""
+"""Sessions of the servers' clients; each has separate settings and a separate transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acidsql.transactions.retries import no_retries_after
 class Client:
     """Session of a client.
 
-    Its statements run in any threads, and belong to one transaction if it has begun one.
+    Its statements can run in any thread. If the client has begun a transaction, they belong to it.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -27,7 +27,7 @@ class Client:
         self._has_left = threading.Event()
 
     def is_alive(self) -> bool:
-        """Return whether it can still end its transaction."""
+        """Return whether the client can still end its transaction."""
         return not self._has_left.is_set()
 
     def run(self, text: str) -> DataFrame:
@@ -37,7 +37,7 @@ class Client:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Let the statements of the block be of this client."""
+        """Run the statements of the block for this client."""
         with self._lock:
             self._running += 1
         try:
@@ -49,7 +49,7 @@ class Client:
             self._close_if_idle()
 
     def leave(self) -> None:
-        """End the session; its transaction is rolled back once no statement is running."""
+        """End the session; roll back its transaction when no statement is running."""
         self._has_left.set()
         self._close_if_idle()
 
@@ -64,7 +64,7 @@ class Clients:
     """Clients of a server, by their sessions."""
 
     def __init__(self, spark: SparkSession) -> None:
-        """Know no client yet.
+        """Begin without clients.
 
         Args:
             spark: a session of the same application.
@@ -74,7 +74,7 @@ class Clients:
         self._lock = threading.Lock()
 
     def of(self, session: bridge.JavaObject) -> Client:
-        """Return the client that a Java session belongs to."""
+        """Return the client of a Java session."""
         spark = bridge.session_of(self._spark, session)
         key = bridge.session_key(spark)
         with self._lock:

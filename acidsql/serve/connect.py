@@ -1,4 +1,4 @@
-"""Start and end of Spark Connect's server."""
+"""Server of Spark Connect."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from acidsql.session.at_work import is_at_work
 from acidsql.session.parsing import parse_in_session
 from acidsql.syntax import bind
 
-# Options of Delta's reader, and of acidsql.enable's.
+# Reader options of Delta Lake and of acidsql.enable.
 _TIME_TRAVEL = ("versionasof", "timestampasof")
-# A script of Spark's, which it runs once by itself.
+# An SQL script, which Spark itself must run, and only once.
 _SCRIPT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*BEGIN\b", re.IGNORECASE | re.DOTALL)
 
 
 class _OnSparkError(Exception):
-    """The statement is to be run by Spark."""
+    """Signal that Spark must run the statement."""
 
 
 class ConnectServer:
-    """Spark Connect's server in a session, whose clients' statements acidsql runs.
+    """Server of Spark Connect in a session; acidsql runs the statements of its clients.
 
     Attributes:
-        port: on which it listens.
+        port: port that the server listens on.
     """
 
     def __init__(self, spark: SparkSession, settings: Mapping[str, str]) -> None:
@@ -42,7 +42,7 @@ class ConnectServer:
 
         Args:
             spark: the session; its metastore is opened first.
-            settings: ``spark.connect.…``, which win over the session's own.
+            settings: settings ``spark.connect.…``, which override the session's settings.
 
         Raises:
             AcidAnalysisError: CONNECT_SERVER_MISSING, CONNECT_SERVER_NOT_STARTED.
@@ -55,11 +55,11 @@ class ConnectServer:
         self.port = self._server.port
 
     def stop(self) -> None:
-        """End the server and the sessions of its clients, whose transactions are rolled back."""
+        """Stop the server, end the sessions of its clients, and roll back their transactions."""
         self._server.stop()
 
     def _ask(self, question: str, session: bridge.JavaObject, text: str | None) -> Any:
-        """Answer a question of the server; None leaves a statement or the tables to Spark."""
+        """Answer a question of the server; None means that Spark handles it."""
         if question == "close":
             self._clients.leave(session)
             return None
@@ -78,7 +78,7 @@ class ConnectServer:
 def _verbatim(
     values: Mapping[str, str] | Sequence[str] | None,
 ) -> Mapping[str, str] | Sequence[str] | None:
-    """Return values as the server has written them such that Spark substitutes nothing in them."""
+    """Protect the values that the server has written from variable substitution by Spark."""
     if values is None:
         return None
     if isinstance(values, Mapping):
@@ -87,8 +87,10 @@ def _verbatim(
 
 
 def _run(client: Client, text: str) -> Any:
-    """Run a statement. Of a command, Spark hands the rows to the client; of a query it has the
-    client send the text again, as ``_query`` gets it.
+    """Run a statement.
+
+    Spark passes the rows of a command to the client. For a query, Spark makes the client send the
+    text again, and ``_query`` gets it.
     """
     if parse_in_session(client.spark, text) is None:
         return _query(client, text)
@@ -96,8 +98,9 @@ def _run(client: Client, text: str) -> Any:
 
 
 def _query(client: Client, text: str) -> DataFrame | None:
-    """Return the rows of a query; None for a statement of any other kind, and for one without ACID
-    tables: Spark runs it, and knows whether it was a command.
+    """Return the rows of a query on ACID tables; None for any other statement.
+
+    Spark runs the other statements, and knows whether a statement is a command.
     """
     if parse_in_session(client.spark, text) is not None or _SCRIPT.match(text):
         return None
@@ -113,12 +116,13 @@ def _on_spark() -> DataFrame:
 
 
 def _tables(client: Client, requested: Sequence[Mapping[str, Any]]) -> list[DataFrame | None]:
-    """Return the rows of tables and views, all of one snapshot; None for those that the metastore
-    does not have.
+    """Return the rows of tables and views, all from one snapshot.
+
+    The rows are None for a table or view that is not in the metastore.
 
     Args:
-        client: whose DataFrame names them.
-        requested: ``name`` in parts, and the ``options`` of the reader, in lower case.
+        client: client whose DataFrame names the tables.
+        requested: the parts of the ``name`` and the reader's ``options``, in lower case.
     """
     spark = client.spark
     with client.at_work(), api.working(spark) as session:
@@ -140,8 +144,9 @@ def _tables(client: Client, requested: Sequence[Mapping[str, Any]]) -> list[Data
 
 
 def _refuse_writer(client: Client, name: Sequence[str]) -> None:
-    """Refuse a DataFrame's writer that names a table or view of the metastore: Spark would not know
-    the table, and advise to remove its directory.
+    """Refuse a DataFrame writer that names a table or view of the metastore.
+
+    Spark does not know the table, and its error would suggest removing the table's directory.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.CONNECT_WRITE.

@@ -18,7 +18,7 @@ def schemas(session: AcidSession, arguments: str) -> str:
 
     Args:
         session: the session.
-        arguments: JSON of the pattern of their names.
+        arguments: pattern of the names, as JSON.
     """
     (pattern,) = json.loads(arguments)
     return json.dumps(
@@ -31,9 +31,9 @@ def tables(session: AcidSession, arguments: str) -> str:
 
     Args:
         session: the session.
-        arguments: JSON of the patterns of databases and names.
+        arguments: patterns of databases and names, as JSON.
     """
-    found = [
+    listed = [
         [
             table.database,
             table.name,
@@ -42,31 +42,34 @@ def tables(session: AcidSession, arguments: str) -> str:
         ]
         for table in _tables(session, *json.loads(arguments))
     ]
-    return json.dumps(found)
+    return json.dumps(listed)
 
 
 def columns(session: AcidSession, arguments: str) -> str:
-    """Return the columns of tables and views, as JSON: ``[[database, name, columns], …]``; each
-    column is its name, type, whether it can be NULL, and its comment.
+    """Return the columns of tables and views, as JSON: ``[[database, name, columns], …]``.
+
+    Each column has its name, its type, whether it can be NULL, and its comment.
 
     Args:
         session: the session.
-        arguments: JSON of the patterns of databases and names.
+        arguments: patterns of databases and names, as JSON.
     """
-    found = [
+    listed = [
         [table.database, table.name, _columns(session, table)]
         for table in _tables(session, *json.loads(arguments))
     ]
-    return json.dumps(found)
+    return json.dumps(listed)
 
 
 def primary_keys(session: AcidSession, arguments: str) -> str:
-    """Return the columns of primary keys, as JSON: ``[[catalog, database, table, column, number,
-    name of the key], …]``; numbers begin with 1.
+    """Return the columns of a table's primary key, as JSON.
+
+    The form is ``[[catalog, database, table, column, number, name of the key], …]``. Numbers begin
+    with 1.
 
     Args:
         session: the session.
-        arguments: JSON of the names of database and table.
+        arguments: names of the database and the table, as JSON.
     """
     database, name = json.loads(arguments)
     table = session.metastore.find_table(
@@ -94,9 +97,13 @@ def _columns(session: AcidSession, table: Table) -> list[tuple[str, str, bool, s
 def _tables(session: AcidSession, database: str | None, name: str | None) -> Iterator[Table]:
     pattern = name_pattern(name)
     for one in _databases(session, database):
-        for found in session.metastore.tables(one):
-            # It may have been dropped since.
-            table = session.metastore.find_table(one, found) if pattern.fullmatch(found) else None
+        for table_name in session.metastore.tables(one):
+            # The table may have been dropped after it was listed.
+            table = (
+                session.metastore.find_table(one, table_name)
+                if pattern.fullmatch(table_name)
+                else None
+            )
             if table is not None:
                 yield table
 
@@ -111,10 +118,10 @@ def _is_sparks(session: AcidSession, name: str) -> bool:
 
 
 def name_pattern(text: str | None) -> re.Pattern[str]:
-    r"""Compile a pattern of JDBC: ``%`` is any text, ``_`` any character, ``\`` escapes them.
+    r"""Compile a JDBC pattern: ``%`` is any text, ``_`` any character, and ``\`` escapes them.
 
-    Names are compared in any case. The text ``*``, an empty text and None match all names, as in
-    Spark.
+    The comparison ignores case. As in Spark, the text ``*``, an empty text and None match all
+    names.
 
     >>> bool(name_pattern("sales\\_%").fullmatch("SALES_2024"))
     True

@@ -1,4 +1,4 @@
-"""Settings of the servers, as the options of ``acidsql serve`` say them."""
+"""Settings of the servers, from the options of ``acidsql serve``."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from collections.abc import Iterator, Mapping
 from acidsql.errors import AcidAnalysisError
 
 AUTHENTICATIONS = ("none", "nosasl", "ldap", "kerberos", "pam", "custom")
-"""Values of ``hive.server2.authentication``; the first two let every client in."""
+"""Values of ``hive.server2.authentication``; the first two accept every client."""
 
 CONNECT_AUTHENTICATIONS = ("none", "token")
-"""How clients of Spark Connect prove who they are; the first lets every client in."""
+"""Authentication methods of Spark Connect's clients; the first accepts every client."""
 
 CONNECT_TOKEN = "spark.connect.authenticate.token"
-"""Setting of Spark's that has the token; a server that has one demands it."""
+"""Spark's setting with the token; a server with a token requires it from every client."""
 
 CONNECT_TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
-"""Environment variable that Spark takes the token from if the setting has none."""
+"""Environment variable with the token, which Spark uses if the setting is missing."""
 
 _CONNECT_ADDRESS = "spark.connect.grpc.binding.address"
 _CONNECT_PORT = "spark.connect.grpc.binding.port"
 _ANONYMOUS = ("none", "nosasl")
 _AUTHENTICATION = "hive.server2.authentication"
 _SSL = "hive.server2.use.SSL"
-# Without which the server would refuse every client, or start and fail later.
+# Settings that an authentication needs. Without them, the server would refuse every client, or
+# start and fail later.
 _NEEDED = {
     "ldap": ("hive.server2.authentication.ldap.url",),
     "kerberos": (
@@ -40,16 +41,16 @@ _NEEDED = {
 def hive_settings(
     *, host: str, port: int, authentication: str, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the settings of a server.
+    """Return the settings of a Thrift server.
 
     Args:
         host: address or name to listen on.
-        port: for Hive's protocol, by TCP or HTTP; 0 is any that is free.
+        port: port for Hive's protocol, over TCP or HTTP; 0 selects a free port.
         authentication: one of ``AUTHENTICATIONS``.
-        given: settings that the user gave, ``hive.server2.…``.
+        given: the user's settings ``hive.server2.…``.
 
     Raises:
-        AcidAnalysisError: MISSING_SERVER_SETTING, the authentication needs one that was not given.
+        AcidAnalysisError: MISSING_SERVER_SETTING, a setting for the authentication is missing.
     """
     for name in _NEEDED.get(authentication, ()):
         if not given.get(name):
@@ -71,7 +72,7 @@ def hive_settings(
 
 
 def dangers(settings: Mapping[str, str]) -> Iterator[str]:
-    """Yield what the user should know about who can use a server with these settings."""
+    """Yield warnings about the security of a server with these settings."""
     host = settings["hive.server2.thrift.bind.host"]
     is_local = is_loopback(host)
     authentication = settings[_AUTHENTICATION].lower()
@@ -97,13 +98,13 @@ def connect_settings(
 
     Args:
         host: address or name to listen on.
-        port: 0 is any that is free.
+        port: port to listen on; 0 selects a free port.
         authentication: one of ``CONNECT_AUTHENTICATIONS``.
-        has_token: whether the user gave a token.
+        has_token: whether the user has set a token.
 
     Raises:
-        AcidAnalysisError: MISSING_SERVER_SETTING, there is no token, and clients of other machines
-            need one, or it was requested.
+        AcidAnalysisError: MISSING_SERVER_SETTING, there is no token, but the authentication or the
+            clients of other machines need one.
     """
     is_needed = authentication == "token" or not is_loopback(host)
     if is_needed and not has_token:
@@ -118,7 +119,7 @@ def connect_settings(
 
 
 def connect_dangers(host: str, *, has_token: bool) -> Iterator[str]:
-    """Yield what the user should know about who can use Spark Connect's server."""
+    """Yield warnings about the security of Spark Connect's server."""
     if not has_token:
         yield (
             "no authentication: everybody on this machine can run statements and code as the user "
@@ -132,21 +133,21 @@ def connect_dangers(host: str, *, has_token: bool) -> Iterator[str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name or address is only of this machine."""
+    """Return whether a name or address can be reached only from this machine."""
     try:
-        found = {info[4][0] for info in socket.getaddrinfo(host, None)}
+        addresses = {info[4][0] for info in socket.getaddrinfo(host, None)}
     except OSError:
         return False
-    return bool(found) and all(ipaddress.ip_address(str(a)).is_loopback for a in found)
+    return bool(addresses) and all(ipaddress.ip_address(str(a)).is_loopback for a in addresses)
 
 
 def check_address(host: str, port: int, condition: str = "THRIFT_SERVER_NOT_STARTED") -> None:
     """Check that a server can listen on an address.
 
     Raises:
-        AcidAnalysisError: of this condition.
+        AcidAnalysisError: the server cannot listen; the error has the condition ``condition``.
     """
-    # Spark 3.5 would end the whole process.
+    # Check this first, because Spark 3.5 would end the whole process.
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM

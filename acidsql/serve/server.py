@@ -1,4 +1,4 @@
-"""Start and end of the Thrift server."""
+"""Server of the Thrift protocol."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _LISTS: Mapping[str, Callable[[AcidSession, str], str]] = {
 
 
 class Server:
-    """Spark's Thrift server in a session, whose clients' statements acidsql runs.
+    """Spark's Thrift server in a session; acidsql runs the statements of its clients.
 
     Attributes:
-        port: on which it listens.
+        port: port that the server listens on.
     """
 
     def __init__(self, spark: SparkSession, settings: Mapping[str, str]) -> None:
@@ -36,7 +36,7 @@ class Server:
 
         Args:
             spark: the session; its metastore is opened first.
-            settings: of Hive (``hive.server2.…``), which win over the session's own.
+            settings: Hive's settings ``hive.server2.…``, which override the session's settings.
 
         Raises:
             AcidAnalysisError: THRIFT_SERVER_MISSING, THRIFT_SERVER_NOT_STARTED.
@@ -50,7 +50,7 @@ class Server:
         self.port = self._server.port
 
     def stop(self) -> None:
-        """End the server and the sessions of its clients, whose transactions are rolled back."""
+        """Stop the server, end the sessions of its clients, and roll back their transactions."""
         self._server.stop()
 
     def _ask(self, question: str, session: bridge.JavaObject, text: str | None) -> Any:
@@ -63,9 +63,9 @@ class Server:
         spark = bridge.session_of(self._spark, session)
         if question == "use":
             return api.run(spark, text or "", None, {})
-        with api.working(spark) as own:
-            return _LISTS[question](own, text or "")
+        with api.working(spark) as acid_session:
+            return _LISTS[question](acid_session, text or "")
 
     def _run(self, session: bridge.JavaObject, text: str) -> DataFrame | None:
-        """Run a client's statement; None leaves to Spark what acidsql itself has it parse."""
+        """Run a client's statement; return None if acidsql itself makes Spark parse it."""
         return None if is_at_work() else self._clients.of(session).run(text)

@@ -70,7 +70,7 @@ class Leases:
         self._lock = threading.Lock()
         self._leases: dict[int, Lease] = {}
         self._local = threading.local()
-        self._watch = bridge.Watch(spark)
+        self._watch = bridge.RelationWatch(spark)
         # Time and duration of the last collection for cleaners, and the number of consecutive
         # collections that have ended no lease.
         self._collected = self._collection_seconds = 0.0
@@ -154,7 +154,7 @@ class Leases:
         with self._lock:
             candidates = [lease for lease in self._leases.values() if not lease.in_statement]
         # Each index takes a call into the JVM, so check them only if one was collected.
-        look = look or self._watch.found_unreachable()
+        look = look or self._watch.has_unreachable()
         for lease in candidates:
             is_over = now - lease.opened > self.max_age or not lease.indexes
             if is_over or (look and not any(map(bridge.reachable, lease.indexes))):

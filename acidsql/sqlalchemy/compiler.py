@@ -15,24 +15,24 @@ from acidsql.syntax.identity import Identity
 from acidsql.syntax.literals import property_list, quoted_string
 from acidsql.syntax.values import literal
 
-# Options of ``sqlalchemy.Identity`` that identity columns do not have.
+# Options of ``sqlalchemy.Identity`` that acidsql's identity columns do not support.
 _IDENTITY_OPTIONS = ("minvalue", "maxvalue", "nominvalue", "nomaxvalue", "cycle", "cache", "order")
-# Largest precision in bits of a number that is a FLOAT, as in the SQL standard.
+# Largest precision of a FLOAT in bits, as in the SQL standard.
 _FLOAT_BITS = 24
 
 
 class SparkIdentifierPreparer(compiler.IdentifierPreparer):
-    """Names, quoted by backticks where they need it."""
+    """Names, which are quoted with backticks if they need quotes."""
 
     def __init__(self, dialect: Any, **options: Any) -> None:
         super().__init__(dialect, initial_quote="`", escape_quote="`", **options)
 
 
 class SparkCompiler(compiler.SQLCompiler):
-    """Queries and changes."""
+    """Compiler of queries and changes."""
 
     def limit_clause(self, select: Any, **kw: Any) -> str:
-        """Write LIMIT and OFFSET; Spark has either without the other."""
+        """Write LIMIT and OFFSET, which Spark accepts independently."""
         text = ""
         if select._limit_clause is not None:
             text += f"\n LIMIT {self.process(select._limit_clause, **kw)}"
@@ -54,10 +54,10 @@ class SparkCompiler(compiler.SQLCompiler):
         return text
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
-        """Write a value as ``execute`` writes that of a parameter.
+        """Write a value like ``execute`` writes the value of a parameter.
 
         Raises:
-            CompileError: it cannot be one.
+            CompileError: the value cannot be a literal.
         """
         to_dbapi = type_._cached_bind_processor(self.dialect)
         try:
@@ -66,24 +66,24 @@ class SparkCompiler(compiler.SQLCompiler):
             raise exc.CompileError(str(error)) from error
 
     def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
-        """Write a division that is rounded down; of integers it is exact."""
+        """Write a division that rounds down; a division of integers is exact."""
         left, right = self.process(binary.left, **kw), self.process(binary.right, **kw)
         if all(side.type._type_affinity is sa.Integer for side in (binary.left, binary.right)):
-            # Spark divides integers as DOUBLE, which has fewer digits than a BIGINT.
+            # Spark divides integers as DOUBLE, which has fewer digits than BIGINT.
             exact = (f"CAST({side} AS DECIMAL(20, 0))" for side in (left, right))
             return f"CAST(FLOOR({' / '.join(exact)}) AS BIGINT)"
         return f"FLOOR({left} / {right})"
 
     def visit_add_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
-        """Write ``+``, also of a time and a duration."""
+        """Write ``+``, including the sum of a time and a duration."""
         return self._generate_generic_binary(_with_durations(binary), " + ", **kw)
 
     def visit_sub_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
-        """Write ``-``, also of a time and a duration."""
+        """Write ``-``, including the difference of a time and a duration."""
         return self._generate_generic_binary(_with_durations(binary), " - ", **kw)
 
     def visit_extract(self, extract: Any, **kw: Any) -> str:
-        """Write EXTRACT; the epoch is seconds since 1970 with their fraction."""
+        """Write EXTRACT; ``epoch`` is the number of seconds since 1970, with a fraction."""
         if extract.field == "epoch":
             return f"CAST(CAST({self.process(extract.expr, **kw)} AS TIMESTAMP) AS DOUBLE)"
         return f"EXTRACT({extract.field} FROM {self.process(extract.expr, **kw)})"
@@ -95,10 +95,10 @@ class SparkCompiler(compiler.SQLCompiler):
         )
 
     def visit_aggregate_strings_func(self, fn: Any, **kw: Any) -> str:
-        """Write a join of collected texts, which every release of Spark has.
+        """Write an ``array_join`` of the collected texts, which every release of Spark has.
 
         Raises:
-            CompileError: an ORDER BY.
+            CompileError: there is an ORDER BY.
         """
         texts, delimiter, *_ = fn.clauses
         if getattr(fn.clauses, "aggregate_order_by", None) is not None:
@@ -108,7 +108,7 @@ class SparkCompiler(compiler.SQLCompiler):
         return f"CASE WHEN count({counted}) > 0 THEN {joined} END"
 
     def for_update_clause(self, select: Any, **kw: Any) -> str:
-        """Write nothing: queries lock no rows."""
+        """Write nothing, because queries do not lock rows."""
         return ""
 
     def returning_clause(self, stmt: Any, returning_cols: Any, **kw: Any) -> str:
@@ -131,14 +131,14 @@ class SparkCompiler(compiler.SQLCompiler):
         """Write ``regexp_replace``, which replaces every match."""
         pattern, replacement = binary.right.clauses
         text = self.process(binary.left, **kw)
-        found = self._pattern(binary, pattern, **kw)
-        return f"regexp_replace({text}, {found}, {self.process(replacement, **kw)})"
+        searched = self._pattern(binary, pattern, **kw)
+        return f"regexp_replace({text}, {searched}, {self.process(replacement, **kw)})"
 
     def _pattern(self, binary: Any, pattern: Any = None, **kw: Any) -> str:
-        """Write a regular expression with its flags, as Java has them.
+        """Write a regular expression with its flags in Java's form.
 
         Raises:
-            CompileError: a flag that it does not have.
+            CompileError: there is an unsupported flag.
         """
         written = self.process(binary.right if pattern is None else pattern, **kw)
         flags = str(binary.modifiers["flags"] or "").replace("g", "")
@@ -152,7 +152,7 @@ class SparkCompiler(compiler.SQLCompiler):
 
 
 def _with_durations(binary: Any) -> Any:
-    """Return an operation with durations of Spark instead of SQLAlchemy's times after 1970."""
+    """Replace SQLAlchemy's durations, which are times after 1970, by durations of Spark."""
     sides = {
         name: _duration(getattr(binary, name))
         for name in ("left", "right")
@@ -174,10 +174,10 @@ def _duration(parameter: Any) -> Any:
 
 
 class SparkDDLCompiler(compiler.DDLCompiler):
-    """Definitions of tables, which are transactional."""
+    """Compiler of definitions of tables, which are transactional."""
 
     def get_column_specification(self, column: Any, **kw: Any) -> str:
-        """Write name, type, NOT NULL, DEFAULT or how it is computed, and COMMENT of a column."""
+        """Write a column's name, type, NOT NULL, DEFAULT or GENERATED clause, and COMMENT."""
         kind = self.dialect.type_compiler_instance.process(column.type, type_expression=column)
         text = f"{self.preparer.format_column(column)} {kind}"
         if not column.nullable:
@@ -197,7 +197,7 @@ class SparkDDLCompiler(compiler.DDLCompiler):
         """Write GENERATED ALWAYS AS.
 
         Raises:
-            CompileError: the values are not to be stored.
+            CompileError: the column is defined as not stored.
         """
         if generated.persisted is False:
             raise exc.CompileError("Computed: the values of generated columns are stored in files")
@@ -210,7 +210,7 @@ class SparkDDLCompiler(compiler.DDLCompiler):
         """Write GENERATED … AS IDENTITY with the first number and the increment.
 
         Raises:
-            CompileError: another option of the numbers.
+            CompileError: there is another option of the numbers.
         """
         refused = [name for name in _IDENTITY_OPTIONS if getattr(identity, name) is not None]
         if refused:
@@ -237,7 +237,7 @@ class SparkDDLCompiler(compiler.DDLCompiler):
         """Write nothing.
 
         Raises:
-            CompileError: an action of a foreign key, which nothing enforces.
+            CompileError: the foreign key has an action, which nothing would perform.
         """
         if constraint.ondelete is not None or constraint.onupdate is not None:
             raise exc.CompileError(
@@ -254,10 +254,10 @@ class SparkDDLCompiler(compiler.DDLCompiler):
         return f"{comment} STORED AS ORC TBLPROPERTIES ({written})"
 
     def visit_create_index(self, create: Any, *arguments: Any, **kw: Any) -> str:
-        """Write nothing, which is not run: files have statistics instead of indexes.
+        """Write an empty statement, which does not run: files have statistics, not indexes.
 
         Raises:
-            CompileError: the index is UNIQUE, which would hold nothing.
+            CompileError: the index is UNIQUE, which nothing would enforce.
         """
         if create.element.unique:
             raise exc.CompileError(
@@ -266,12 +266,12 @@ class SparkDDLCompiler(compiler.DDLCompiler):
         return ""
 
     def visit_drop_index(self, drop: Any, **kw: Any) -> str:
-        """Write nothing, which is not run."""
+        """Write an empty statement, which does not run."""
         return ""
 
 
 class SparkTypeCompiler(compiler.GenericTypeCompiler):
-    """Types."""
+    """Compiler of types."""
 
     def visit_INTEGER(self, type_: Any, **kw: Any) -> str:  # noqa: N802
         return "INT"
@@ -290,7 +290,7 @@ class SparkTypeCompiler(compiler.GenericTypeCompiler):
         return "DOUBLE"
 
     def visit_NUMERIC(self, type_: Any, **kw: Any) -> str:  # noqa: N802
-        # Spark's own DECIMAL has no fraction.
+        # Spark's DECIMAL without arguments has no fraction.
         if type_.precision is None:
             return "DECIMAL(38, 18)"
         return f"DECIMAL({type_.precision}, {type_.scale or 0})"

@@ -1,4 +1,4 @@
-"""Dialect ``acidsql`` of SQLAlchemy, over the DB-API of ``acidsql.connect``."""
+"""Dialect ``acidsql`` of SQLAlchemy, which uses the DB-API of ``acidsql.connect``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class AcidSqlDialect(Reflection):
         """Return the arguments of ``acidsql.connect`` for a URL: ``acidsql:///database``.
 
         Raises:
-            ArgumentError: it has a host, a user or options.
+            ArgumentError: the URL has a host, a user or options.
         """
         if url.host or url.username or url.port or url.query:
             raise exc.ArgumentError(
@@ -74,19 +74,19 @@ class AcidSqlDialect(Reflection):
         return None
 
     def get_isolation_level_values(self, dbapi_conn: Any) -> Sequence[Any]:  # noqa: ARG002
-        """Return the levels: transactions, or each statement by itself."""
+        """Return the isolation levels: transactions, or a commit after each statement."""
         return ("SNAPSHOT", "AUTOCOMMIT")
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
-        """Return the level of a connection."""
+        """Return the isolation level of a connection."""
         return "AUTOCOMMIT" if dbapi_connection.autocommit else "SNAPSHOT"
 
     def set_isolation_level(self, dbapi_connection: Any, level: Any) -> None:
-        """Set the level of a connection."""
+        """Set the isolation level of a connection."""
         dbapi_connection.autocommit = level == "AUTOCOMMIT"
 
     def get_default_isolation_level(self, dbapi_conn: Any) -> Any:
-        """Return the level that new connections have."""
+        """Return the isolation level of new connections."""
         return self.get_isolation_level(dbapi_conn)
 
     def do_execute(
@@ -96,7 +96,7 @@ class AcidSqlDialect(Reflection):
         parameters: Any,
         context: Any | None = None,  # noqa: ARG002
     ) -> None:
-        """Run a statement, unless it is empty: indexes are not made."""
+        """Run a statement, unless it is empty, like the statements for indexes."""
         if statement.strip():
             cursor.execute(statement, parameters)
 
@@ -116,5 +116,5 @@ class AcidSqlDialect(Reflection):
         return True
 
     def is_disconnect(self, e: Any, connection: Any, cursor: Any) -> bool:  # noqa: ARG002
-        """Return whether an error says that the connection is closed."""
+        """Return whether an error means that the connection is closed."""
         return isinstance(e, self.loaded_dbapi.InterfaceError) and "connection is closed" in str(e)

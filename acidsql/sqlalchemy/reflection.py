@@ -1,4 +1,4 @@
-"""Tables, views and columns, as SQLAlchemy asks for them."""
+"""Reflection, which reports tables, views and columns to SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acidsql.syntax.described import Described, described
 from acidsql.syntax.identity import Identity
 from acidsql.syntax.lexer import quote
 
-# What SQLAlchemy wants to know of a constraint of each kind, beside its name.
+# Properties of each kind of constraint that SQLAlchemy requests, in addition to the name.
 _REFLECTED: dict[ConstraintKind, Callable[[Constraint], dict[str, Any]]] = {
     ConstraintKind.PRIMARY_KEY: lambda key: {"constrained_columns": list(key.columns)},
     ConstraintKind.UNIQUE: lambda key: {"column_names": list(key.columns)},
@@ -32,7 +32,7 @@ _REFLECTED: dict[ConstraintKind, Callable[[Constraint], dict[str, Any]]] = {
 
 
 class Reflection(DefaultDialect):
-    """Part of the dialect that reports tables; there are no indexes."""
+    """Part of the dialect that reports tables, which never have indexes."""
 
     @reflection.cache
     def get_schema_names(self, connection: Connection, **kw: Any) -> list[str]:  # noqa: ARG002
@@ -78,7 +78,7 @@ class Reflection(DefaultDialect):
         schema: str | None = None,
         **kw: Any,  # noqa: ARG002
     ) -> bool:
-        """Return whether there is a table or view of a name; case does not matter."""
+        """Return whether a table or view with a name exists, in any case."""
         listed = (lowered(name) for name, _ in _tables(connection, schema, None))
         return lowered(table_name) in listed
 
@@ -86,23 +86,23 @@ class Reflection(DefaultDialect):
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """Return name, type, nullability, default, comment, expression and numbers of the columns.
+        """Return the name, type, nullability, default, comment and generation of each column.
 
         Raises:
-            NoSuchTableError: there is no such table or view.
+            NoSuchTableError: the table or view does not exist.
         """
-        found = self._described(connection, table_name, schema, **kw)
+        table = self._described(connection, table_name, schema, **kw)
         return [
             {
                 "name": name,
                 "type": type_of(kind),
-                "nullable": name not in found.not_null,
-                "default": found.defaults.get(name),
+                "nullable": name not in table.not_null,
+                "default": table.defaults.get(name),
                 "comment": comment or None,
-                **_computed(found.generated.get(name)),
-                **_identity(found.identities.get(name)),
+                **_computed(table.generated.get(name)),
+                **_identity(table.identities.get(name)),
             }
-            for name, kind, comment in found.columns
+            for name, kind, comment in table.columns
         ]
 
     @reflection.cache
@@ -112,10 +112,10 @@ class Reflection(DefaultDialect):
         """Return the comment of a table or view.
 
         Raises:
-            NoSuchTableError: there is no such table or view.
+            NoSuchTableError: the table or view does not exist.
         """
-        found = self._described(connection, table_name, schema, **kw)
-        return {"text": found.details.get("Comment")}
+        table = self._described(connection, table_name, schema, **kw)
+        return {"text": table.details.get("Comment")}
 
     @reflection.cache
     def get_view_definition(
@@ -124,12 +124,12 @@ class Reflection(DefaultDialect):
         """Return the query of a view.
 
         Raises:
-            NoSuchTableError: there is no such view.
+            NoSuchTableError: the view does not exist.
         """
-        found = self._described(connection, view_name, schema, **kw)
-        if "View Text" not in found.details:
+        view = self._described(connection, view_name, schema, **kw)
+        if "View Text" not in view.details:
             raise exc.NoSuchTableError(view_name)
-        return found.details["View Text"]
+        return view.details["View Text"]
 
     @reflection.cache
     def _described(
@@ -151,10 +151,10 @@ class Reflection(DefaultDialect):
         """Return the constraints of a kind.
 
         Raises:
-            NoSuchTableError: there is no such table or view.
+            NoSuchTableError: the table or view does not exist.
         """
-        found = self._described(connection, table_name, schema, **kw)
-        return [{"name": one.name, **_REFLECTED[kind](one)} for one in found.of_kind(kind)]
+        table = self._described(connection, table_name, schema, **kw)
+        return [{"name": one.name, **_REFLECTED[kind](one)} for one in table.of_kind(kind)]
 
     @reflection.cache
     def get_pk_constraint(
@@ -168,27 +168,28 @@ class Reflection(DefaultDialect):
     def get_foreign_keys(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """Return the foreign keys, which nothing enforces. One of a table in the same database has
-        a schema if ``schema`` is given.
+        """Return the foreign keys, which nothing enforces.
+
+        A key that refers to a table in the same database has a schema only if ``schema`` is given.
         """
         keys = self._constraints(ConstraintKind.FOREIGN_KEY, connection, table_name, schema, **kw)
-        own = self._described(connection, table_name, schema, **kw).details.get("Database")
+        database = self._described(connection, table_name, schema, **kw).details.get("Database")
         return [
             {**key, "referred_schema": None}
-            if schema is None and key["referred_schema"] == own
+            if schema is None and key["referred_schema"] == database
             else key
             for key in keys
         ]
 
     def get_indexes(self, *_: Any, **kw: Any) -> list[Any]:  # noqa: ARG002
-        """Return none."""
+        """Return an empty list, because there are no indexes."""
         return []
 
     @reflection.cache
     def get_unique_constraints(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """Return what is declared to be unique, which nothing enforces."""
+        """Return the UNIQUE constraints, which nothing enforces."""
         return self._constraints(ConstraintKind.UNIQUE, connection, table_name, schema, **kw)
 
     @reflection.cache
@@ -200,19 +201,19 @@ class Reflection(DefaultDialect):
 
 
 def _computed(expression: str | None) -> dict[str, Any]:
-    """Return what is reflected of a generated column, whose values are in the files."""
+    """Return the reflection of a generated column; its values are stored in the files."""
     return {} if expression is None else {"computed": {"sqltext": expression, "persisted": True}}
 
 
-def _identity(found: Identity | None) -> dict[str, Any]:
-    """Return what is reflected of an identity column."""
-    if found is None:
+def _identity(identity: Identity | None) -> dict[str, Any]:
+    """Return the reflection of an identity column."""
+    if identity is None:
         return {}
     return {
         "identity": {
-            "always": found.always,
-            "start": found.start,
-            "increment": found.increment,
+            "always": identity.always,
+            "start": identity.start,
+            "increment": identity.increment,
         }
     }
 
@@ -225,8 +226,7 @@ def _tables(
     Args:
         connection: the connection.
         schema: the database; None is the current one.
-        temporary: whether those are wanted that are temporary, or those that are not; None means
-            both.
+        temporary: True for only temporary views, False for all others, None for both.
     """
     place = f" IN {quote(schema)}" if schema else ""
     rows = connection.exec_driver_sql(f"SHOW TABLES{place}").fetchall()
@@ -234,7 +234,7 @@ def _tables(
 
 
 def _views(connection: Connection, schema: str | None) -> set[str]:
-    """Return the names of the views of a database, Spark's and the metastore's."""
+    """Return the names of the views of a database, in Spark and in the metastore."""
     place = f" IN {quote(schema)}" if schema else ""
     rows = connection.exec_driver_sql(f"SHOW VIEWS{place}").fetchall()
     return {row[1] for row in rows if not row[2]}

@@ -1,4 +1,4 @@
-"""Types of SQLAlchemy and of Spark."""
+"""Types of SQLAlchemy and of Spark, and the conversion between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.engine.interfaces import Dialect
 
 
 class SparkType(sa.UserDefinedType[Any]):
-    """Type of Spark that SQLAlchemy has none for, as ``array<int>``.
+    """Type of Spark without a counterpart in SQLAlchemy, such as ``array<int>``.
 
     Attributes:
         text: the type in SQL.
@@ -39,23 +39,23 @@ class SparkBinary(sa.LargeBinary):
         dialect: Dialect,  # noqa: ARG002
         coltype: object,  # noqa: ARG002
     ) -> Callable[[Any], bytes | None]:
-        """Return what makes ``bytes`` of a value."""
+        """Return a function that converts a value to ``bytes``."""
         return lambda value: None if value is None else bytes(value)
 
 
 class SparkInterval(sa.Interval):
-    """Duration, which a column keeps as a time after 1970, since tables have no such type."""
+    """Duration; a column stores it as a time after 1970, because tables have no such type."""
 
     cache_ok = True
 
     def result_processor(self, dialect: Dialect, coltype: Any) -> Callable[[Any], Any]:
-        """Return what takes a value of a column, or the difference of two times."""
+        """Return a function that converts a column's value, or a difference of two times."""
         of_time = super().result_processor(dialect, coltype)
         return lambda value: value if isinstance(value, timedelta) else of_time(value)
 
 
 class Duration(sa.TypeEngine[timedelta]):
-    """Duration within an expression, as Spark has it."""
+    """Duration of Spark in an expression."""
 
 
 COLSPECS: Mapping[type[sa.TypeEngine[Any]], type[sa.TypeEngine[Any]]] = {
@@ -89,10 +89,10 @@ def type_of(text: str) -> sa.TypeEngine[Any]:
     made = _SIMPLE.get(text)
     if made is not None:
         return made()
-    found = _WITH_ARGUMENTS.fullmatch(text)
-    if found is None:
+    match = _WITH_ARGUMENTS.fullmatch(text)
+    if match is None:
         return SparkType(text)
-    kind, first, second = found.groups()
+    kind, first, second = match.groups()
     if kind == "decimal":
         return sa.NUMERIC(int(first), int(second or 0))
     return sa.CHAR(int(first)) if kind == "char" else sa.VARCHAR(int(first))

@@ -75,7 +75,7 @@ def list_local(path: str, local: Path) -> Listing:
     return Listing(path=path, names=tuple(sorted(names)), files=dict(sorted(files.items())))
 
 
-def listing_of(path: str, entries: Sequence[bridge.FoundPath] | None) -> Listing:
+def listing_of(path: str, entries: Sequence[bridge.ListedPath] | None) -> Listing:
     """Build the listing of a directory; ``entries`` is None if it does not exist."""
     named = sorted((one.path.rpartition("/")[2], one) for one in entries or ())
     return Listing(
@@ -86,7 +86,7 @@ def listing_of(path: str, entries: Sequence[bridge.FoundPath] | None) -> Listing
     )
 
 
-def listings_of(root: str, entries: Sequence[bridge.FoundPath] | None) -> Mapping[str, Listing]:
+def listings_of(root: str, entries: Sequence[bridge.ListedPath] | None) -> Mapping[str, Listing]:
     """Build the listings of a directory and of all directories with files below it.
 
     Args:

@@ -132,7 +132,7 @@ class FileSystem(ObjectStoreFiles):
         entries = bridge.list_paths(self.spark, self.hadoop_path(paths[0])[0], paths)
         if len(paths) == 1:
             return {paths[0]: listing_of(paths[0], entries)}
-        places: dict[str, list[bridge.FoundPath]] = {path: [] for path in paths}
+        places: dict[str, list[bridge.ListedPath]] = {path: [] for path in paths}
         for one in entries or ():
             places.setdefault(one.path.rpartition("/")[0], []).append(one)
         # A directory does not exist, or the file system spells the paths differently.

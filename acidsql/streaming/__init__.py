@@ -1,6 +1,6 @@
-"""Streaming ingest: rows into ACID tables from pure Python, without Spark and without a JVM.
+"""Streaming ingest: write rows to ACID tables from pure Python, without Spark or a JVM.
 
-Hive's Streaming Data Ingest V2 in Python; see ``connect``.
+This is Hive's Streaming Data Ingest V2 in Python; see ``connect``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kinds of Arrow's types, and their names in Spark."""
+"""Kinds of Arrow types, and the names that Spark has for them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def is_moment(data_type: pa.DataType) -> bool:
 
 
 def spark_name(data_type: pa.DataType) -> str:
-    """Return the name that Spark has for a type of values in files."""
+    """Return Spark's name for an Arrow type of values in files."""
     if pa.types.is_decimal(data_type):
         return f"DECIMAL({data_type.precision},{data_type.scale})"
     return _SPARK_NAMES.get(data_type, str(data_type))

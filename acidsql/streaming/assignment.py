@@ -1,8 +1,8 @@
-"""Store assignment: values of a source become values of a column's type, or are refused.
+"""Store assignment: convert the values of a source to a column's type, or refuse them.
 
-The rules are those of Spark's ANSI store assignment (``Cast.canANSIStoreAssign``): numbers become
-other numbers if they fit, dates and timestamps each other, everything atomic becomes a string. A
-string becomes something else only where the source has nothing but text.
+The rules are those of Spark's ANSI store assignment (``Cast.canANSIStoreAssign``). A number can
+become another numeric type if it fits. Dates and timestamps convert to each other. Every atomic
+value can become a string. A string becomes another type only if the source contains only text.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _QUOTED = 60  # characters of a value in a message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Rules of a source.
+    """Conversion rules of a source.
 
     Attributes:
-        zone: zone of the local times in files; instants are converted to it.
-        parses: whether texts are read as values of any type, because the source has only texts.
-        binary_is_base64: whether texts of BINARY are base64, as in JSON, and not UTF-8.
+        zone: time zone of the local times in files; instants are converted to it.
+        parses: whether texts are parsed as values of any type, because the source has only texts.
+        binary_is_base64: whether texts for BINARY columns are base64, as in JSON, and not UTF-8.
     """
 
     zone: ZoneInfo
@@ -51,12 +51,12 @@ class Rules:
 
 
 def assign_objects(values: Sequence[Any], target: ColumnType, rules: Rules) -> pa.Array:
-    """Return an array with Python's values as values of a type.
+    """Convert Python values to an Arrow array of a type.
 
-    Dictionaries are structs or maps, as the type demands.
+    A dictionary becomes a struct or a map, depending on the type.
 
     Raises:
-        Refused: one of them cannot be assigned.
+        Refused: one of the values cannot be assigned.
     """
     if target.kind == "map":
         return _map_of_objects(values, target, rules)
@@ -80,10 +80,10 @@ def _assign_groups(
 
 
 def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
-    """Return an array of Arrow's as one of a type.
+    """Convert an Arrow array to a type.
 
     Raises:
-        Refused: one of its values cannot be assigned, or none of its type can.
+        Refused: one of its values cannot be assigned, or no value of its type can.
     """
     source = values.type
     if pa.types.is_dictionary(source):
@@ -106,9 +106,9 @@ def assign(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Array:
 
 
 def partition_texts(values: pa.Array, zone: ZoneInfo) -> pa.Array:
-    """Return values of a partition column as Hive spells them in names of directories.
+    """Return the values of a partition column as Hive spells them in directory names.
 
-    Zeros at the end of a decimal's fraction are left out.
+    Trailing zeros of a decimal's fraction are omitted.
     """
     made = _as_text(values, Rules(zone=zone))
     if pa.types.is_decimal(values.type) and values.type.scale > 0:
@@ -142,7 +142,7 @@ def _as_number(values: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_decimal(target):
         return _as_decimal(values, target)
     if pa.types.is_integer(target) and not pa.types.is_integer(source):
-        # Towards zero, as Spark does; Arrow refuses infinity, NaN and what does not fit.
+        # Round towards zero, as Spark does. Arrow refuses infinity, NaN and numbers out of range.
         values = pc.trunc(values)
         if pa.types.is_decimal(source):
             return pc.cast(
@@ -168,7 +168,7 @@ def _as_decimal(values: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _as_moment(values: pa.Array, target: pa.DataType, zone: ZoneInfo) -> pa.Array:
-    """Return dates or timestamps as the other, or as local times in the zone."""
+    """Convert dates to timestamps or the reverse, or instants to local times in the zone."""
     micro = pa.timestamp("us")
     if pa.types.is_timestamp(target) and target.tz is not None:
         return _as_instant(values, target, zone)
@@ -184,13 +184,13 @@ def _as_moment(values: pa.Array, target: pa.DataType, zone: ZoneInfo) -> pa.Arra
 
 
 def _as_instant(values: pa.Array, target: pa.DataType, zone: ZoneInfo) -> pa.Array:
-    """Return dates or timestamps as instants; those without a time zone are local times in one."""
+    """Convert to instants; a date or timestamp without a time zone is a local time in ``zone``."""
     if not pa.types.is_date(values.type) and values.type.tz is not None:
         return values.cast(target, safe=False)
     local = _as_moment(values, pa.timestamp("us"), zone)
     try:
         return pc.assume_timezone(local, zone.key, ambiguous="earliest").cast(target)
-    except pa.ArrowInvalid:  # a time that the zone leaves out: Python moves it on, as Java does
+    except pa.ArrowInvalid:  # a time that the zone skips: Python moves it forward, as Java does
         return _each(local, lambda value: value.replace(tzinfo=zone), target)
 
 
@@ -210,12 +210,12 @@ _PLAIN_TEXTS = (pa.bool_(), pa.date32(), pa.date64())
 
 
 def _parsed(text: pa.Array, target: pa.DataType, rules: Rules) -> pa.Array:
-    """Read texts as values of a type: all at once if they are plain, else one by one."""
+    """Parse texts as values of a type: in one call if they are plain, otherwise one by one."""
     if pa.types.is_integer(target) or pa.types.is_date(target):
         try:
             return text.cast(target)
         except pa.ArrowInvalid:
-            pass  # blanks, signs and other forms that Spark knows: one by one
+            pass  # blanks, signs and other forms that Spark accepts: parse one by one
     read: Callable[[str], object] = texts.reader(target, rules.zone)
     if pa.types.is_binary(target) and rules.binary_is_base64:
         read = texts.octets_of_base64
@@ -238,7 +238,7 @@ def _each(values: pa.Array, convert: Callable[[Any], object], target: pa.DataTyp
 
 
 def _fitted(values: pa.Array, target: ColumnType) -> pa.Array:
-    """Return strings in the length of a char or varchar; only blanks may be cut off."""
+    """Fit strings to the length of a char or varchar; only blanks may be cut off."""
     lengths = pc.utf8_length(values)
     if pc.max(lengths).as_py() is not None and pc.max(lengths).as_py() > target.length:
         cut = pc.utf8_slice_codeunits(values, 0, target.length)
@@ -257,10 +257,10 @@ def _assign_nested(values: pa.Array, target: ColumnType, rules: Rules) -> pa.Arr
     if target.kind == "struct" and pa.types.is_struct(source):
         names = [field.name for field in source]
         _check_fields(names, target)
-        found = dict(zip(map(folded, names), values.flatten(), strict=True))
+        arrays = dict(zip(map(folded, names), values.flatten(), strict=True))
         children = [
-            assign(found[folded(name)], child, rules)
-            if folded(name) in found
+            assign(arrays[folded(name)], child, rules)
+            if folded(name) in arrays
             else pa.nulls(len(values), child.arrow)
             for name, child in zip(target.names, target.children, strict=True)
         ]
@@ -306,7 +306,7 @@ def _map_of_objects(values: Sequence[Any], target: ColumnType, rules: Rules) -> 
     if any(k is None for k, _ in flat):
         raise Refused("cannot have NULL as the key of a map")
     offsets = list(accumulate((len(entries or ()) for entries in pairs), initial=0))
-    # A null offset makes a NULL of the map that begins there.
+    # A null offset makes the map that begins there NULL.
     marked = [None if p is None else o for p, o in zip(pairs, offsets, strict=False)]
     return pa.MapArray.from_arrays(
         pa.array([*marked, offsets[-1]], pa.int32()),
@@ -316,19 +316,19 @@ def _map_of_objects(values: Sequence[Any], target: ColumnType, rules: Rules) -> 
 
 
 def _struct_of_objects(values: Sequence[Any], target: ColumnType, rules: Rules) -> pa.Array:
-    found: list[dict[str, Any]] = []
+    structs: list[dict[str, Any]] = []
     for value in values:
         if isinstance(value, dict):
             _check_fields(list(value), target)
-            found.append({folded(str(k)): v for k, v in value.items()})
+            structs.append({folded(str(k)): v for k, v in value.items()})
         elif isinstance(value, list | tuple) and len(value) == len(target.names):
-            found.append(dict(zip(map(folded, target.names), value, strict=True)))
+            structs.append(dict(zip(map(folded, target.names), value, strict=True)))
         elif value is None:
-            found.append({})
+            structs.append({})
         else:
             raise Refused(f"cannot take a {type(value).__name__} for {target.text}")
     children = [
-        assign_objects([value.get(folded(name)) for value in found], child, rules)
+        assign_objects([value.get(folded(name)) for value in structs], child, rules)
         for name, child in zip(target.names, target.children, strict=True)
     ]
     mask = pa.array([value is None for value in values], pa.bool_())

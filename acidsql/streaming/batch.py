@@ -1,8 +1,8 @@
-"""Batch of transactions: they are opened together, and their rows share directories.
+"""Batch of transactions that are opened together and write to shared directories.
 
 The write ids of a batch have no gaps, so each partition has one directory ``delta_<min>_<max>``
-with the rows of all its transactions (Hive: ``TransactionBatch``). Readers take the rows of those
-that have committed.
+with the rows of all transactions of the batch (Hive: ``TransactionBatch``). Readers see only the
+rows of committed transactions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ORC_COMPRESS = "orc.compress"
 
 
 class Place(NamedTuple):
-    """Destination of rows: the values of a partition as text, and a bucket id."""
+    """Destination of rows: the partition's values as text, and a bucket id."""
 
     values: tuple[str, ...]
     bucket: int
@@ -67,16 +67,16 @@ class TransactionBatch:
     """Batch of transactions of one connection; made by ``open_batch``.
 
     Attributes:
-        client: of the metastore.
-        table: its definition when the batch was opened.
-        partition: values of the one partition that is written to. It is None if records contain
-            those of their partitions, or if the table has none.
-        statement: for the history of the table.
+        client: client of the metastore.
+        table: definition of the table when the batch was opened.
+        partition: values of the one partition that all rows go to. It is None if each record
+            contains its partition values, or if the table is not partitioned.
+        statement: entry for the history of the table.
         members: transaction ids and write ids, in the order of their use.
         used: number of transactions that were begun.
         is_broken: whether no further transaction can be begun.
         files: growing files by destination.
-        publication: what a commit has to sync.
+        publication: files and directories that a commit has to sync.
     """
 
     client: Client
@@ -93,19 +93,19 @@ class TransactionBatch:
     _row_ids: Counter[int] = field(default_factory=Counter)
     _touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     _grown: dict[Place, int] = field(default_factory=dict)
-    # Partitions that were made, and into which no transaction has committed yet.
+    # Partitions that the batch created and that have no committed rows yet.
     _made: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     _next_write_id: int = 0
     _rows: int = 0
 
     @property
     def has_next(self) -> bool:
-        """Whether a transaction is left that can be begun."""
+        """Whether the batch has another transaction to begin."""
         return not self.is_broken and self.used < len(self.members)
 
     @property
     def current(self) -> Member:
-        """Transaction that was begun last."""
+        """The transaction that was begun last."""
         return self.members[self.used - 1]
 
     @property
@@ -114,11 +114,11 @@ class TransactionBatch:
         return delta_name(self.members[0].write_id, self.members[-1].write_id)
 
     def begin(self, lock_timeout: float) -> bool:
-        """Begin the next transaction, with its lock.
+        """Begin the next transaction and acquire its lock.
 
         Returns:
-            False if the batch has to be closed, and another one opened: the table was changed, its
-            rows were replaced by INSERT OVERWRITE or TRUNCATE, or transactions were aborted.
+            False if the caller has to close the batch and open another one: the table was changed,
+            INSERT OVERWRITE or TRUNCATE replaced its rows, or transactions were aborted.
 
         Raises:
             LockTimeoutError: LOCK_TIMEOUT.
@@ -142,13 +142,13 @@ class TransactionBatch:
         return True
 
     def _is_outdated(self) -> bool:
-        """Return whether rows with the batch's write ids might be lost, or not fit.
+        """Return whether rows with the batch's write ids could be lost or not fit the table.
 
         The caller holds the lock, so no other transaction can replace the rows of the table.
         """
         metastore, table = self.client.metastore, self.table
-        found = metastore.find_table(table.database, table.name)
-        if found is None or _shape(found) != _shape(table):
+        latest = metastore.find_table(table.database, table.name)
+        if latest is None or _shape(latest) != _shape(table):
             return True
         files = self.client.files
         if not all(files.is_directory(path) for path in self._directories.values()):
@@ -165,7 +165,7 @@ class TransactionBatch:
         """Append rows of the current transaction to the file of their destination.
 
         Args:
-            rows: the columns of the table that are in files.
+            rows: rows with the columns of the table that are stored in files.
         """
         directory = self._directory(place.values)
         if place not in self.files:
@@ -178,7 +178,7 @@ class TransactionBatch:
             )
             self.publication.add_name(path)
         first = self._row_ids[place.bucket]
-        # One counter for all partitions: no two rows of a table have the same row id.
+        # All partitions share one counter, so no two rows of a table have the same row id.
         self._row_ids[place.bucket] += len(rows)
         self._grown.setdefault(place, self.files[place].flushed_length)
         self._rows += len(rows)
@@ -187,8 +187,10 @@ class TransactionBatch:
         )
 
     def _directory(self, values: tuple[str, ...]) -> str:
-        """Return the directory of the batch in a partition. The first time, make the directory and
-        report both to the metastore, before anything is in them.
+        """Return the batch's directory in a partition.
+
+        On the first call, create the directory and report the partition to the metastore before
+        any row is written.
         """
         if values in self._touched:
             return self._directories[values]
@@ -207,7 +209,8 @@ class TransactionBatch:
         if values not in self._directories:
             check_partition(client, table, partition.location)
             self._check_write_ids(partition.location)
-            # An aborted one may be cleaned already: no cleaner would remove what is made now.
+            # If the transaction was aborted, it may have been cleaned already. Then no cleaner
+            # would remove a directory that is created now.
             client.metastore.require_open(self.current.txn_id)
             path = child(partition.location, self.name)
             client.files.write(child(path, VERSION_FILE), VERSION_CONTENT)
@@ -217,15 +220,15 @@ class TransactionBatch:
         return self._directories[values]
 
     def _check_write_ids(self, location: str) -> None:
-        """Check that a partition has no directory with a write id of the batch.
+        """Check that no directory of a partition has a write id of the batch.
 
         Raises:
             FormatError: WRITE_ID_IN_USE.
         """
         names = self.client.files.names(location)
         first, last = self.members[0].write_id, self.members[-1].write_id
-        found = filter(None, map(parse_directory, names))
-        inside = {d.min_write_id for d in found if first < d.min_write_id <= last}
+        directories = filter(None, map(parse_directory, names))
+        inside = {d.min_write_id for d in directories if first < d.min_write_id <= last}
         for write_id in sorted({first, *inside}):
             check_write_id_is_new(self.client.metastore, self.table, location, names, write_id)
 
@@ -235,22 +238,22 @@ class TransactionBatch:
             return Partition(values=(), location=table.location)
         if values in self._known:
             return self._known[values]
-        found = metastore.partitions(table.database, table.name, [values])
-        if not found:
-            found = (make_partition(self.client, table, values, self.publication),)
-            self._made[values] = found[0]
-            add_beforehand(self.client, table, found, self.publication)
-        self._known[values] = found[0]
-        return found[0]
+        partitions = metastore.partitions(table.database, table.name, [values])
+        if not partitions:
+            partitions = (make_partition(self.client, table, values, self.publication),)
+            self._made[values] = partitions[0]
+            add_beforehand(self.client, table, partitions, self.publication)
+        self._known[values] = partitions[0]
+        return partitions[0]
 
     def flush(self) -> None:
-        """Make the rows of the current transaction parts of their files, on the disk."""
+        """Add the rows of the current transaction to their files, and sync the files to disk."""
         for place in self._grown:
             self.files[place].flush()
         sync_all(self.client.files, [self.publication])
 
     def changes(self, extra: Sequence[CatalogChange] = ()) -> list[CatalogChange]:
-        """Return the changes of the catalog that the commit makes."""
+        """Return the catalog changes that the commit makes."""
         table = self.table
         made: list[CatalogChange] = []
         if self.client.metastore.capabilities.keeps_history:
@@ -258,20 +261,20 @@ class TransactionBatch:
             counts = WriteCounts(inserted=self._rows, files=len(self._grown), size=size)
             made.append(RecordCounts(table=table, counts=counts))
         if self._touched:
-            # Statistics are out of date with each commit: others may have computed them again.
+            # Each commit makes statistics outdated, because others may have recomputed them.
             mark = self.members[-1].write_id
             made += recorded_writes(table, self._touched.values(), mark=mark)
         return [*made, *extra]
 
     def finish_writes(self) -> None:
-        """Report a transaction that wrote to no partition to the metastore."""
+        """Report to the metastore if the transaction wrote to no partition."""
         if not self._touched and self.partition is None and self.table.partition_columns:
             self.client.metastore.add_dynamic_partitions(
                 self.current.txn_id, self.table.database, self.table.name, [], Operation.INSERT
             )
 
     def ended(self) -> None:
-        """Note that the current transaction has committed; its partitions are there now."""
+        """Record that the current transaction has committed, and its partitions with it."""
         for values in self._touched:
             self._made.pop(values, None)
         self.client.heartbeater.remove(self.current.txn_id)
@@ -281,7 +284,7 @@ class TransactionBatch:
         for place in self._grown:
             self.files[place].discard()
         self._abort(self.current.txn_id)
-        # Partitions that were new may be gone by the time of the next one.
+        # A new partition may be gone when the next transaction begins.
         self._known.clear()
 
     def _abort(self, txn_id: int) -> None:
@@ -295,7 +298,7 @@ class TransactionBatch:
             self.client.heartbeater.remove(txn_id)
 
     def close(self) -> None:
-        """End the files, and abort the transactions that were not begun."""
+        """Close the files, and abort the transactions that were not begun."""
         self.is_broken = True
         failed: OSError | None = None
         for file in self.files.values():
@@ -312,7 +315,7 @@ class TransactionBatch:
                 place.values == values and f.flushed_rows for place, f in self.files.items()
             ):
                 self.client.files.delete(path)
-        # Those that were made for rows that did not commit.
+        # Remove the partitions that were created for rows that did not commit.
         take_back(self.client, self.table, self._made.values())
         self._made.clear()
         if failed is not None:
@@ -320,7 +323,7 @@ class TransactionBatch:
 
 
 def _shape(table: Table) -> Mapping[str, object]:
-    """Return what of a table's definition decides how rows are written."""
+    """Return the parts of a table's definition that determine how rows are written."""
     layout = ("location", "columns", "partition_columns", "bucket_columns", "num_buckets")
     names = (*layout, "enforced_constraints")
     return {
@@ -330,5 +333,5 @@ def _shape(table: Table) -> Mapping[str, object]:
 
 
 def _has_base_above(names: Sequence[str], write_id: int) -> bool:
-    found = filter(None, map(parse_directory, names))
-    return any(d.kind is DirectoryKind.BASE and d.max_write_id >= write_id for d in found)
+    directories = filter(None, map(parse_directory, names))
+    return any(d.kind is DirectoryKind.BASE and d.max_write_id >= write_id for d in directories)

@@ -1,8 +1,8 @@
-"""File of one bucket in the directory of a batch, which grows with each transaction.
+"""File of one bucket in the directory of a batch; it grows with each transaction.
 
-Rows are appended as stripes. ``flush`` appends a tail, and the length up to there to the side file:
-readers take the last length in it for the length of the file (``OrcAcidUtils.getSideFile``,
-``OrcRecordUpdater.flush``).
+Rows are appended as stripes. ``flush`` appends a tail to the file, and the new length of the file
+to the side file. Readers use the last length in the side file as the length of the file
+(``OrcAcidUtils.getSideFile``, ``OrcRecordUpdater.flush``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from acidsql.format.names import SIDE_FILE_SUFFIX
 from acidsql.format.orc_stripes import HEADER, CopiedStripe, stripe_file, stripes_of
 from acidsql.streaming.files import StreamingFiles
 
-# Rows that ORC's writer takes at a time.
+# Number of rows that ORC's writer takes at a time.
 _ROWS = 16_384
 _LONG = 8
 _EVENT_NAMES = (
@@ -42,9 +42,9 @@ def insert_events(
     """Return the insert events of rows.
 
     Args:
-        rows: with the columns of the table that are in files.
-        write_id: of the transaction.
-        bucket_property: of the file.
+        rows: rows with the columns of the table that are stored in files.
+        write_id: write id of the transaction.
+        bucket_property: bucket property of the file.
         first_row_id: row id of the first row; the others follow.
     """
     count = len(rows)
@@ -67,16 +67,16 @@ def insert_events(
 
 
 class BucketFile:
-    """Growing file; it is closed between two operations.
+    """Growing file, which is not open between two operations.
 
-    After an operation that fails only ``discard`` and ``close`` may follow.
+    After a failed operation, only ``discard`` and ``close`` may be called.
 
     Args:
         files: file system of the path.
-        path: of the file, which must not exist.
+        path: path of the file, which must not exist.
         codec: compression in lower case, as in the table property ``orc.compress``.
-        has_side_file: whether it may be read while it grows, because it has rows of several
-            transactions.
+        has_side_file: whether the file can be read while it grows, because it contains rows of
+            several transactions.
     """
 
     def __init__(
@@ -88,16 +88,17 @@ class BucketFile:
         self._side = path + SIDE_FILE_SUFFIX if has_side_file else None
         self._tail = GrowingTail()
         self._unflushed: list[tuple[CopiedStripe, int, tuple[int, int, int]]] = []
-        # Stripes that are written with what follows them: each write to a remote file takes time.
+        # Stripes that are written together with the next bytes, because each write to a remote
+        # file takes time.
         self._held = b""
         self._last_keys: list[tuple[int, int, int]] = []
         self._end = len(HEADER)
-        # After a failed write it is unknown where the file ends.
+        # After a failed write, the end of the file is unknown.
         self._is_end_known = True
         self._flushed = 0
         self._side_end = _LONG
         if self._side is not None:
-            # First of all, so that no reader takes the end of a growing file for its end.
+            # The side file comes first, so that no reader uses the end of a growing file.
             files.begin(self._side, bytes(_LONG))
         files.begin(path, HEADER)
 
@@ -108,12 +109,13 @@ class BucketFile:
 
     @property
     def flushed_rows(self) -> int:
-        """Number of rows that readers see, of aborted transactions too."""
+        """Number of flushed rows, including those of aborted transactions."""
         return self._tail.rows
 
     def append(self, events: pa.Table) -> None:
-        """Append insert events of one transaction, in ascending order of row id. No reader sees
-        them before ``flush``.
+        """Append insert events of one transaction, in ascending order of row id.
+
+        No reader sees them before ``flush``.
         """
         content = _encoded(events, self._codec)
         source = stripe_file(content, len(content))
@@ -137,13 +139,13 @@ class BucketFile:
         self._held = b"".join(parts)
 
     def discard(self) -> None:
-        """Forget what was appended since the last flush; what is written stays as dead bytes."""
+        """Drop the events since the last flush; bytes already written remain as dead bytes."""
         self._unflushed.clear()
         self._held = b""
 
     def flush(self) -> None:
-        """Make what was appended a part of the file, on the disk."""
-        # If the write fails, the file goes on without these stripes.
+        """Make the appended events part of the file, and sync it to disk."""
+        # If the write fails, the file continues without these stripes.
         tail, last_keys = copy(self._tail), list(self._last_keys)
         for copied, offset, key in self._unflushed:
             tail.add(copied, offset)
@@ -157,10 +159,10 @@ class BucketFile:
             self._side_end += _LONG
 
     def close(self) -> None:
-        """End the file: readers take its end from now on. A file without rows is deleted.
+        """Finish the file: readers use its actual end from now on. Delete a file without rows.
 
-        Somebody may have dropped its partition, or compacted and cleaned it: then nothing is left
-        to do.
+        If the partition was dropped, or compacted and cleaned, the file no longer exists, and
+        nothing is left to do.
         """
         self.discard()
         if not self._flushed:
@@ -179,7 +181,7 @@ class BucketFile:
         self._flushed = self._end
 
     def _write(self, content: bytes, *, sync: bool = False) -> None:
-        """Write what is held, and more bytes."""
+        """Write the held bytes, then ``content``."""
         written, self._held = self._held + content, b""
         self._is_end_known = False
         self._files.append(self._path, written, self._end, sync=sync)
@@ -193,7 +195,7 @@ class BucketFile:
 
 
 def _encoded(events: pa.Table, codec: str) -> bytes:
-    """Return the bytes of an ORC file with events."""
+    """Encode events as the bytes of an ORC file."""
     buffer = BytesIO()
     compression = "uncompressed" if codec == "none" else codec
     pa_orc.write_table(events, buffer, compression=compression, batch_size=_ROWS)

@@ -1,4 +1,4 @@
-"""Client of a metastore without Spark: what a streaming connection needs of a session."""
+"""Client of a metastore without Spark; a streaming connection uses it in place of a session."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Client:
 
     Attributes:
         metastore: the metastore.
-        files: of the local disk, and of the storage of the table.
+        files: files of the local disk and of the table's storage.
         heartbeater: sends heartbeats for the open transactions.
-        user: who writes.
+        user: name of the user who writes.
         host: name of this host.
         owned_places: see ``table_owner``.
-        learnt_places: directories whose write ids the metastore has been compared with.
+        learnt_places: directories whose write ids were compared with those of the metastore.
     """
 
     metastore: Metastore
@@ -43,13 +43,13 @@ class Client:
     learnt_places: set[str] = field(default_factory=set)
 
     def table(self, name: str) -> Table:
-        """Return a table: ``db.t``, or one of the database ``default``.
+        """Return the table ``db.t``; a name without a database means ``default``.
 
         Raises:
             AcidLookupError: TABLE_OR_VIEW_NOT_FOUND.
         """
-        database, dot, own = name.rpartition(".")
-        return self.metastore.table(database if dot else "default", own)
+        database, dot, table = name.rpartition(".")
+        return self.metastore.table(database if dot else "default", table)
 
     def close(self) -> None:
         """Stop the heartbeats and close the metastore."""
@@ -71,15 +71,16 @@ def open_client(
     """Open a metastore.
 
     Args:
-        place: path of an embedded metastore's file, which exists, or ``thrift://host:port`` of a
-            Hive Metastore.
-        user: name of the user; None: that of the process.
+        place: path of an embedded metastore's existing file, or ``thrift://host:port`` of a Hive
+            Metastore.
+        user: name of the user; None: the user of the process.
         timeout: seconds to wait for an answer of a Hive Metastore.
-        txn_timeout: seconds without a heartbeat after which an embedded metastore aborts.
-        synchronous: whether what is committed is on the disk.
-        kerberos: principal of a Hive Metastore that demands it.
-        tls: of a Hive Metastore that speaks TLS.
-        storage: file system beside the local disk.
+        txn_timeout: seconds without a heartbeat after which an embedded metastore aborts a
+            transaction.
+        synchronous: whether commits are synced to disk.
+        kerberos: principal of a Hive Metastore that requires Kerberos.
+        tls: TLS settings of a Hive Metastore that uses TLS.
+        storage: a file system in addition to the local disk.
 
     Raises:
         MetastoreError: METASTORE_UNAVAILABLE, METASTORE_URI.

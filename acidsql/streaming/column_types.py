@@ -1,6 +1,6 @@
-"""Types of columns, parsed from the text that a metastore keeps, without Spark.
+"""Column types, parsed without Spark from the text that a metastore stores.
 
-The texts are those of Spark and of Hive: ``decimal(10,2)``, ``struct<a:int,`b c`:array<string>>``.
+Spark and Hive write such texts: ``decimal(10,2)``, ``struct<a:int,`b c`:array<string>>``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SIMPLE = {
     "string": pa.string(),
     "binary": pa.binary(),
     "date": pa.date32(),
-    # With a time zone it is another type of ORC, an instant.
+    # A timestamp with a time zone is another ORC type, an instant.
     "timestamp": pa.timestamp("us"),
     "timestamp_ltz": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
@@ -42,15 +42,15 @@ _DECIMALS = ("decimal", "dec", "numeric")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnType:
-    """Type of a column, or of a part of one.
+    """Type of a column, or of a part of a nested column.
 
     Attributes:
-        text: as it was written.
-        arrow: type of Arrow whose values go into files; strings for char and varchar.
+        text: text of the type.
+        arrow: Arrow type of the values that are written to files; string for char and varchar.
         kind: ``char``, ``varchar``, ``list``, ``map``, ``struct``, or ``simple`` for all others.
-        length: of char and varchar, in characters.
-        names: of the fields of a struct.
-        children: the element of a list; key and value of a map; the fields of a struct.
+        length: length of a char or varchar in characters.
+        names: names of the fields of a struct.
+        children: types of a list's element, of a map's key and value, or of a struct's fields.
     """
 
     text: str
@@ -62,8 +62,9 @@ class ColumnType:
 
     @property
     def has_limits(self) -> bool:
-        """Whether not all values of the type of Arrow are values of this one: of char, varchar,
-        DATE and TIMESTAMP, and of what contains them.
+        """Whether the Arrow type has values that this type does not have.
+
+        This is true for char, varchar, DATE and TIMESTAMP, and for types that contain them.
         """
         is_limited = self.length > 0 or pa.types.is_temporal(self.arrow)
         return is_limited or any(child.has_limits for child in self.children)
@@ -89,7 +90,7 @@ def parse_type(text: str) -> ColumnType:
 
 
 def _type(tokens: list[str]) -> ColumnType:
-    """Parse the type at the beginning of the tokens, and remove it from them."""
+    """Parse the type at the beginning of the tokens, and remove its tokens."""
     word = tokens.pop(0).lower()
     if word in _SIMPLE:
         return ColumnType(text=word, arrow=_SIMPLE[word])
@@ -163,16 +164,16 @@ _NESTED = {"array": _list, "map": _map, "struct": _struct}
 
 def _numbers(tokens: list[str]) -> list[int]:
     _expect(tokens, "(")
-    found = [int(tokens.pop(0))]
+    numbers = [int(tokens.pop(0))]
     while tokens[0] == ",":
         tokens.pop(0)
-        found.append(int(tokens.pop(0)))
+        numbers.append(int(tokens.pop(0)))
     _expect(tokens, ")")
-    return found
+    return numbers
 
 
 def _skip_attributes(tokens: list[str]) -> None:
-    """Skip what may follow a type inside another one: NOT NULL, COMMENT 'text'."""
+    """Skip NOT NULL and COMMENT 'text', which can follow a type inside another type."""
     while tokens[0] not in (",", ">"):
         tokens.pop(0)
 

@@ -52,38 +52,40 @@ def connect(  # noqa: PLR0913 - options have names
 ) -> StreamingConnection:
     """Connect to a table, to write rows to it continuously.
 
-    Transactions are opened in batches. The rows of a batch share one file for each partition and
-    bucket, and are visible after the commit of each transaction.
+    The connection opens transactions in batches. The rows of a batch share one file for each
+    partition and bucket. The rows of a transaction become visible when it commits.
 
     Args:
         metastore: path of the embedded metastore's file, or ``thrift://host:port`` of a Hive
             Metastore.
         table: ``db.t``, or a name in the database ``default``.
         partition: values of the one partition that all rows go to, by name or in the order of the
-            partition columns; it is created if there is none. None: each record has the values
-            of the partition columns too, a tuple at its end.
+            partition columns; the connection creates the partition if it does not exist. None: each
+            record contains the values of the partition columns too; in a tuple they come last.
         agent: name of the program, for the history of the table.
-        transaction_batch_size: number of transactions of a batch; 10 by default, and 1 where files
-            cannot be appended to.
-        writer: form of the records; by default dicts and tuples (``RowWriter``). Tables and batches
-            of Arrow can always be written.
-        stream: name of the stream that the records come from. Its offset is kept with each commit
-            (``commit(offset=…)``), and is where to go on after an end of any kind (``offset``).
-            A metastore of Hive 3.1 keeps no offsets.
-        on_error: what a record that cannot be a row does: it aborts its transaction, or is left
-            out.
-        on_rejected: called with each record that is left out.
-        time_zone: zone of the local times that a table's TIMESTAMPs are in its files; values with a
-            zone are converted to it. By default that of this machine, as in Spark.
-        user: by default that of the process.
+        transaction_batch_size: number of transactions in a batch; by default 10, or 1 if the
+            storage cannot append to files.
+        writer: form of the records; by default dicts and tuples (``RowWriter``). Arrow tables and
+            batches can always be written.
+        stream: name of the stream that the records come from. Each commit stores an offset of the
+            stream (``commit(offset=…)``); a restarted program continues at it (``offset``). A
+            metastore of Hive 3.1 stores no offsets.
+        on_error: effect of a record that cannot be a row: abort the transaction, or skip the
+            record.
+        on_rejected: called with each record that is skipped.
+        time_zone: time zone of the local times that the table's files store for TIMESTAMP columns;
+            values with a time zone are converted to it. By default this machine's zone, as in
+            Spark.
+        user: name of the user; by default the user of the process.
         lock_timeout: longest wait in seconds for a lock.
         idle_timeout: seconds after which an unused batch is closed; 0: never.
         metastore_timeout: seconds to wait for an answer of a Hive Metastore.
         txn_timeout: seconds without a heartbeat after which an embedded metastore aborts a
-            transaction; the same in all programs that use it.
-        synchronous: whether committed rows are on the disk, whatever happens to the machine.
-        kerberos: principal of a Hive Metastore that demands Kerberos.
-        tls: of a Hive Metastore that speaks TLS; ``Tls()`` trusts what the system trusts.
+            transaction. All programs that use the metastore must have the same value.
+        synchronous: whether commits are synced to disk, so that they survive a machine failure.
+        kerberos: principal of a Hive Metastore that requires Kerberos.
+        tls: TLS settings of a Hive Metastore that uses TLS; ``Tls()`` trusts the certificates that
+            the system trusts.
         storage: file system of a table that is not on the local disk: a client of the package
             ``hdfs`` (``InsecureClient("http://namenode:9870")``), or an
             ``S3FileSystem`` of pyarrow.
@@ -113,49 +115,49 @@ def connect(  # noqa: PLR0913 - options have names
         storage=open_storage(storage),
     )
     try:
-        found = _table(client, table)
+        target = _table(client, table)
         options = Options(
             agent=agent,
             stream=stream,
-            transaction_batch_size=_batch_size(client, found, transaction_batch_size),
+            transaction_batch_size=_batch_size(client, target, transaction_batch_size),
             on_error=OnError(on_error),
             on_rejected=on_rejected,
             time_zone=zone,
             lock_timeout=lock_timeout,
             idle_timeout=idle_timeout,
         )
-        values = None if partition is None else _partition_values(found, partition, options)
-        return StreamingConnection(client, found, values, writer or RowWriter(), options)
+        values = None if partition is None else _partition_values(target, partition, options)
+        return StreamingConnection(client, target, values, writer or RowWriter(), options)
     except BaseException:
         client.close()
         raise
 
 
 def _table(client: Client, name: str) -> Table:
-    found = client.table(name)
+    table = client.table(name)
     reason = None
-    if found.table_type is not TableType.MANAGED:
+    if table.table_type is not TableType.MANAGED:
         reason = "is a view"
-    elif found.insert_only or found.file_format is not FileFormat.ORC:
+    elif table.insert_only or table.file_format is not FileFormat.ORC:
         reason = "has no row ids: it is insert-only"
-    elif not client.files.has(found.location):
-        reason = f"is at {found.location}, which takes connect(storage=…) of that file system"
-    elif found.properties.get("orc.compress", "ZLIB").lower() not in _CODECS:
-        reason = f"is compressed with {found.properties['orc.compress']}"
+    elif not client.files.has(table.location):
+        reason = f"is at {table.location}, which takes connect(storage=…) of that file system"
+    elif table.properties.get("orc.compress", "ZLIB").lower() not in _CODECS:
+        reason = f"is compressed with {table.properties['orc.compress']}"
     if reason is not None:
         raise AcidAnalysisError(
             "UNSUPPORTED_FEATURE.STREAMING_TABLE",
-            f"{found.full_name} {reason}; or write to it by statements",
+            f"{table.full_name} {reason}; or write to it by statements",
         )
     try:
-        client.files.check(found.location)
+        client.files.check(table.location)
     except OSError as error:
         raise FormatError(
             "STORAGE_UNAVAILABLE",
-            f"the directory {found.location} of {found.full_name} cannot be reached ({error}): "
+            f"the directory {table.location} of {table.full_name} cannot be reached ({error}): "
             "check the address and the user of connect(storage=…)",
         ) from error
-    return found
+    return table
 
 
 def _batch_size(client: Client, table: Table, given: int | None) -> int:
@@ -178,9 +180,9 @@ def _partition_values(
     columns = table.partition_columns
     given = partition
     if isinstance(partition, Mapping):
-        found = {folded(str(name)): value for name, value in partition.items()}
-        if found.keys() == {column.key for column in columns}:
-            given = [found[column.key] for column in columns]
+        by_key = {folded(str(name)): value for name, value in partition.items()}
+        if by_key.keys() == {column.key for column in columns}:
+            given = [by_key[column.key] for column in columns]
     if isinstance(given, Mapping | str) or len(given) != len(columns):
         raise AcidAnalysisError(
             "PARTITION_VALUES_MISMATCH",
@@ -211,8 +213,8 @@ def local_zone_name() -> str:
     given = os.environ.get("TZ", "").removeprefix(":")
     if given:
         return given
-    _, found, name = os.path.realpath("/etc/localtime").partition("zoneinfo/")
-    return name if found else "UTC"
+    _, directory, name = os.path.realpath("/etc/localtime").partition("zoneinfo/")
+    return name if directory else "UTC"
 
 
 def _invalid(name: str, value: str, instead: str) -> AcidAnalysisError:

@@ -41,8 +41,8 @@ _COMMIT_UNKNOWN = "COMMIT_OUTCOME_UNKNOWN"
 class StreamingConnection:
     """Connection to one table; made by ``acidsql.streaming.connect``.
 
-    Any thread may use it: one call at a time is carried out, and all threads write into the one
-    transaction that is open.
+    Any thread may use it. Calls run one at a time, and all threads write to the same open
+    transaction.
     """
 
     def __init__(
@@ -88,9 +88,7 @@ class StreamingConnection:
 
     @property
     def records(self) -> int:
-        """Number of records that were given to the connection; the next one has this number plus
-        one.
-        """
+        """Number of records given to the connection; the position of the next one is one more."""
         return self._buffer.position
 
     @property
@@ -104,7 +102,7 @@ class StreamingConnection:
         return self._in_transaction
 
     def begin(self) -> int:
-        """Begin the next transaction, of the open batch or of a new one; return its write id.
+        """Begin the next transaction of the open batch or of a new one; return its write id.
 
         Raises:
             TransactionStateError: NOT_ALLOWED_IN_TRANSACTION, one is open; CONNECTION_CLOSED.
@@ -127,8 +125,8 @@ class StreamingConnection:
     def write(self, record: Any) -> None:
         """Write a record in the form of the connection's writer, or a table or batch of Arrow.
 
-        A record may be looked at later, with others: its error then comes with a later ``write`` or
-        with ``commit``.
+        The connection can convert a record later, together with others. Then a later ``write`` or
+        ``commit`` raises the record's error.
 
         Raises:
             AcidAnalysisError: INVALID_RECORD; the transaction was aborted.
@@ -140,9 +138,9 @@ class StreamingConnection:
                 self._buffer.add(record)
 
     def write_all(self, records: Iterable[Any]) -> None:
-        """Write records, or batches of Arrow, one after the other; see ``write``.
+        """Write records, or Arrow batches, one after the other; see ``write``.
 
-        Other threads can write while the next ones are awaited.
+        Other threads can write while this call waits for the next records.
         """
         following = iter(records)
         while some := list(islice(following, limits().streaming_records)):
@@ -153,22 +151,23 @@ class StreamingConnection:
 
     @property
     def offset(self) -> int | None:
-        """Offset of the connection's stream as it was committed last, None if none was."""
+        """Offset of the connection's stream that was committed last; None if there is none."""
         return self._offset
 
     def commit(self, *, offset: int | None = None) -> Committed:
-        """Commit the transaction: its rows are on the disk, and visible to all readers.
+        """Commit the transaction: its rows are on disk, and visible to all readers.
 
         Args:
-            offset: of the next record of the connection's stream, kept in the same step.
+            offset: offset of the next record of the connection's stream; it is stored atomically
+                with the commit.
 
         Raises:
             AcidAnalysisError: INVALID_RECORD; the transaction was aborted.
                 INVALID_PARAMETER_VALUE, the connection has no stream.
             TransactionStateError: TXN_ABORTED, NO_ACTIVE_TRANSACTION, CONNECTION_CLOSED;
                 STREAM_OFFSET_CHANGED, another client writes the same stream.
-            LockTimeoutError: LOCK_TIMEOUT, another client of the stream commits for too long.
-            MetastoreError: COMMIT_OUTCOME_UNKNOWN; whether it committed is not known.
+            LockTimeoutError: LOCK_TIMEOUT, another client of the stream takes too long to commit.
+            MetastoreError: COMMIT_OUTCOME_UNKNOWN, the transaction may or may not have committed.
         """
         with self._using():
             batch = self._require_transaction()
@@ -219,8 +218,9 @@ class StreamingConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[Self]:
-        """Begin a transaction, and commit it at the end of the block, unless the block has done so;
-        abort it if that raises.
+        """Begin a transaction, and commit it at the end of the block unless the block did so.
+
+        If the block raises, abort the transaction.
         """
         self.begin()
         try:
@@ -271,9 +271,9 @@ class StreamingConnection:
 
     def _open_batch(self) -> TransactionBatch:
         database, name = self._buffer.table.database, self._buffer.table.name
-        found = self._client.metastore.table(database, name)
-        if found != self._buffer.table:
-            self._buffer.bind(found)
+        latest = self._client.metastore.table(database, name)
+        if latest != self._buffer.table:
+            self._buffer.bind(latest)
         batch = open_batch(
             self._client,
             self._buffer.table,
@@ -294,14 +294,14 @@ class StreamingConnection:
             batch.close()
 
     def _close_quietly(self) -> None:
-        """Close the batch after a commit, which stands, or after an error, which is raised."""
+        """Close the batch after a commit or an error, and log a failure instead of raising it."""
         try:
             self._close_batch()
         except (AcidSqlError, OSError):
             logger.exception("a batch of %s was closed badly", self._buffer.table.full_name)
 
     def _watch(self) -> None:
-        """Close a batch that was not used for a while: its transactions hold back cleaners."""
+        """Close an idle batch, because its open transactions hold back cleaners."""
         with self._idle:
             while not self._closed:
                 left = self._last_used + self._options.idle_timeout - time.monotonic()
@@ -313,7 +313,7 @@ class StreamingConnection:
                     self._close_quietly()
 
     def _spill(self) -> None:
-        """Write rows to the files of the batch, where no reader sees them yet."""
+        """Write the buffered rows to the files of the batch, where no reader sees them yet."""
         batch = self._require_transaction()
         for place, parts in self._buffer.take().items():
             batch.append(place, pa.concat_tables(parts))
@@ -340,9 +340,10 @@ class StreamingConnection:
 
     @contextmanager
     def _aborting(self) -> Iterator[None]:
-        """Abort the transaction if the block raises; unless the metastore may have committed it.
+        """Abort the transaction if the block raises, unless the metastore may have committed it.
 
-        After anything but a refused record the batch ends: what its files look like is not certain.
+        After any error other than a refused record, close the batch, because the state of its files
+        is uncertain.
         """
         try:
             yield

@@ -1,6 +1,4 @@
-"""Files that a streaming client writes: the operations that it needs of a file system, and the file
-systems of one client.
-"""
+"""File systems of a streaming client, and the file operations that it needs."""
 
 from __future__ import annotations
 
@@ -15,26 +13,26 @@ from acidsql.storage.local_files import LocalFiles
 
 
 class StorageFiles(Protocol):
-    """Files of one file system beside the local disk; ``HdfsFiles`` and ``S3Files`` have them.
+    """Files of one file system other than the local disk: ``HdfsFiles`` or ``S3Files``.
 
-    Errors are raised as ``OSError``.
+    Its methods raise errors as ``OSError``.
     """
 
     @property
     def appends(self) -> bool:
         """Whether a file can be read, and then grow.
 
-        Otherwise it is there from the first synced ``append`` on, and ends with it.
+        Otherwise a file exists only after its first synced ``append``, and cannot grow after it.
         """
 
     def has(self, path: str) -> bool:
-        """Return whether a path is of this file system."""
+        """Return whether a path belongs to this file system."""
 
     def check(self, directory: str) -> None:
-        """Check that the file system answers and has a table's directory."""
+        """Check that the file system answers and contains a table's directory."""
 
     def object_store(self, path: str) -> ObjectStore | None:
-        """Return the object store that a path is on; None if it is on none."""
+        """Return the object store of a path; None if the path is not on an object store."""
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists."""
@@ -43,7 +41,7 @@ class StorageFiles(Protocol):
         """Return whether a path is an existing directory."""
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the names in a directory, sorted; one that does not exist has none."""
+        """Return the sorted names in a directory; the list is empty if it does not exist."""
 
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
@@ -55,38 +53,38 @@ class StorageFiles(Protocol):
         """Return the content of a file."""
 
     def write(self, path: str, content: bytes) -> None:
-        """Create a file, with its parent directories; it must not exist."""
+        """Create a file and its parent directories; the file must not exist."""
 
     def begin(self, path: str, content: bytes) -> None:
-        """Create a file that is appended to, with its parent directories; it must not exist."""
+        """Create a file to append to, and its parent directories; the file must not exist."""
 
     def append(self, path: str, content: bytes, offset: int, *, sync: bool = False) -> None:
-        """Write at the end of a file that one client writes.
+        """Append to a file that only one client writes.
 
         Args:
-            offset: of the end of the file.
-            sync: whether all of the file has to outlive a failure of the machine from now on.
+            offset: offset of the end of the file.
+            sync: whether the whole file must survive a machine failure from now on.
         """
 
     def make_directory(self, path: str) -> None:
-        """Create a directory and its parents; one that exists is left as it is."""
+        """Create a directory and its parents; do nothing if the directory exists."""
 
     def move(self, source: str, target: str) -> bool:
-        """Rename; do nothing and return False without a source or a directory for the target."""
+        """Rename; if the source or the target's parent is missing, do nothing and return False."""
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory with all that is in it; it may be gone."""
+        """Delete a file, or a directory and its content; the path may be missing."""
 
     def delete_if_empty(self, path: str) -> bool:
-        """Delete a directory if it is empty; return whether it does not exist any more."""
+        """Delete a directory if it is empty; return whether it no longer exists."""
 
 
 class StreamingFiles:
     """Files of a streaming client: those of the local disk, and of one other file system.
 
     Args:
-        local: of the local disk, where other tables of the metastore may lie.
-        storage: of the other file system; None if there is none.
+        local: files of the local disk, which can contain other tables of the metastore.
+        storage: files of the other file system; None if there is none.
     """
 
     def __init__(self, local: LocalFiles, storage: StorageFiles | None = None) -> None:
@@ -95,7 +93,7 @@ class StreamingFiles:
 
     @property
     def synchronous(self) -> bool:
-        """Whether files of the local disk are synced."""
+        """Whether files on the local disk are synced."""
         return self._local.synchronous
 
     def has(self, path: str) -> bool:
@@ -109,7 +107,7 @@ class StreamingFiles:
         return self._files(path).appends
 
     def check(self, directory: str) -> None:
-        """Check that a table's directory is there; one of the local disk may be made later.
+        """Check that a table's directory exists; on the local disk it may be created later.
 
         Raises:
             OSError: the file system does not answer, or there is no such directory.
@@ -122,7 +120,7 @@ class StreamingFiles:
         return self._local.local(path)
 
     def object_store(self, path: str) -> ObjectStore | None:
-        """Return the object store that a path is on; None if it is on none."""
+        """Return the object store of a path; None if the path is not on an object store."""
         return self._files(path).object_store(path)
 
     def exists(self, path: str) -> bool:
@@ -134,7 +132,7 @@ class StreamingFiles:
         return self._files(path).is_directory(path)
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the names in a directory, sorted; one that does not exist has none."""
+        """Return the sorted names in a directory; the list is empty if it does not exist."""
         return self._files(path).names(path)
 
     def size(self, path: str) -> int:
@@ -150,35 +148,35 @@ class StreamingFiles:
         return self._files(path).read(path)
 
     def write(self, path: str, content: bytes) -> None:
-        """Create a file, with its parent directories; it must not exist."""
+        """Create a file and its parent directories; the file must not exist."""
         self._files(path).write(path, content)
 
     def begin(self, path: str, content: bytes) -> None:
-        """Create a file that is appended to, with its parent directories; it must not exist."""
+        """Create a file to append to, and its parent directories; the file must not exist."""
         self._files(path).begin(path, content)
 
     def append(self, path: str, content: bytes, offset: int, *, sync: bool = False) -> None:
-        """Write at the end of a file that one client writes; see ``StorageFiles.append``."""
+        """Append to a file that only one client writes; see ``StorageFiles.append``."""
         self._files(path).append(path, content, offset, sync=sync)
 
     def make_directory(self, path: str) -> None:
-        """Create a directory and its parents; one that exists is left as it is."""
+        """Create a directory and its parents; do nothing if the directory exists."""
         self._files(path).make_directory(path)
 
     def move(self, source: str, target: str) -> bool:
-        """Rename; do nothing and return False without a source or a directory for the target."""
+        """Rename; if the source or the target's parent is missing, do nothing and return False."""
         return self._files(source).move(source, target)
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a directory with all that is in it; it may be gone."""
+        """Delete a file, or a directory and its content; the path may be missing."""
         self._files(path).delete(path)
 
     def delete_if_empty(self, path: str) -> bool:
-        """Delete a directory if it is empty; return whether it does not exist any more."""
+        """Delete a directory if it is empty; return whether it no longer exists."""
         return self._files(path).delete_if_empty(path)
 
     def _files(self, path: str) -> StorageFiles:
-        """Return the file system of a path; what none has, the local disk refuses by its error."""
+        """Return the file system of a path; by default the local disk, which raises the error."""
         if self.local(path) is None and self._storage is not None and self._storage.has(path):
             return self._storage
         return self._local
@@ -188,21 +186,21 @@ def open_storage(storage: Any) -> StorageFiles | None:
     """Return the files of a file system.
 
     Args:
-        storage: ``S3FileSystem`` of pyarrow; client of the package ``hdfs``; None: there is none.
+        storage: pyarrow's ``S3FileSystem``, a client of the package ``hdfs``, or None.
 
     Raises:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.
     """
     if storage is None:
         return None
-    # Imported here because only tables that lie there need them.
+    # Imported here because only tables on these file systems need the packages.
     from pyarrow.fs import S3FileSystem  # noqa: PLC0415
 
     if isinstance(storage, S3FileSystem):
         from acidsql.storage.s3_files import S3Files  # noqa: PLC0415
 
         return S3Files(storage)
-    with suppress(ImportError):  # without the package nothing is a client of it
+    with suppress(ImportError):  # without the package, no object can be its client
         from hdfs import Client  # noqa: PLC0415
 
         if isinstance(storage, Client):
@@ -217,8 +215,9 @@ def open_storage(storage: Any) -> StorageFiles | None:
 
 
 def no_appends(location: str, transactions: int) -> AcidAnalysisError:
-    """Return the error of a batch whose transactions cannot share files
-    (UNSUPPORTED_FEATURE.STREAMING_BATCH).
+    """Build the error of a batch whose transactions cannot share files.
+
+    Its condition is UNSUPPORTED_FEATURE.STREAMING_BATCH.
     """
     return AcidAnalysisError(
         "UNSUPPORTED_FEATURE.STREAMING_BATCH",

@@ -1,7 +1,7 @@
 """Bucket ids of rows of bucketed tables, without Spark (``ObjectInspectorUtils.getBucketNumber``).
 
-Bucketing version 2 is ``Murmur3`` over the bytes of a value (``hashCodeMurmur``), version 1 Java's
-hash codes (``hashCode``). ``bridge.hashes`` computes the same in Spark.
+Bucketing version 2 applies ``Murmur3`` to the bytes of a value (``hashCodeMurmur``). Version 1 uses
+Java's hash codes (``hashCode``). ``bridge.hashes`` computes the same ids in Spark.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _Hash = Callable[..., int]
 
 
 def check_bucket_columns(table: Table, types: Sequence[ColumnType]) -> None:
-    """Refuse bucket columns of types that might be hashed otherwise than in Hive.
+    """Refuse bucket columns of types for which the hash could differ from Hive's.
 
     Args:
         table: the table.
-        types: of its columns.
+        types: types of its columns.
 
     Raises:
         AcidAnalysisError: UNSUPPORTED_FEATURE.BUCKET_COLUMN_TYPE.
@@ -57,7 +57,7 @@ def bucket_ids(
     Args:
         columns: values of the bucket columns, in their order.
         types: their types.
-        version: of bucketing, 1 or 2.
+        version: bucketing version, 1 or 2.
         buckets: number of buckets.
     """
     code = np.zeros(len(columns[0]), np.int64)
@@ -80,7 +80,7 @@ def murmur(octets: bytes) -> int:
         code ^= _mixed(word)
         code = (_rotated(code, 13) * 5 + 0xE6546B64) & _MASK
     rest = 0
-    # The bytes of the rest keep their signs, as in Java.
+    # The remaining bytes are signed, as in Java.
     for position in reversed(range(whole, length)):
         octet = octets[position]
         rest ^= (octet - 256 if octet >= _BYTE_SIGN else octet) << 8 * (position - whole)
@@ -111,7 +111,7 @@ def _can_hash(data_type: pa.DataType) -> bool:
 
 
 def _hash_codes(values: pa.Array, declared: ColumnType, version: int) -> npt.NDArray[np.int64]:
-    """Return the hash code of each value; that of NULL is 0."""
+    """Return the hash code of each value; NULL has hash code 0."""
     if declared.kind == "char":
         values = pc.utf8_rtrim(values, " ")
     encoded = values.dictionary_encode()
@@ -155,7 +155,7 @@ def _double_bits(value: float) -> int:
 
 
 def _float_octets(value: float) -> bytes:
-    # Hive converts the bits, as an integer, to a float and hashes the bits of that.
+    # Hive converts the bits, as an integer, to a float, and hashes the bits of this float.
     return struct.pack(">f", float(_float_bits(value)))
 
 
@@ -171,7 +171,7 @@ def _java_string(value: str) -> int:
 
 
 def _unscaled(value: Decimal) -> tuple[int, int]:
-    """Return the unscaled value of a decimal without zeros at its end, and its scale."""
+    """Return the unscaled value and the scale of a decimal without its trailing zeros."""
     sign, digits, exponent = value.normalize().as_tuple()
     number = int("".join(map(str, digits)))
     scale = -int(exponent)
@@ -198,7 +198,7 @@ def _java_decimal(value: Decimal) -> int:
     return _signed(31 * (-code if number < 0 else code) + scale)
 
 
-# Per type: hash code of version 1, and the bytes that version 2 hashes (None: the value itself).
+# For each type: the hash code of version 1, and the bytes that version 2 hashes (None: the value).
 _FUNCTIONS: tuple[tuple[Callable[[pa.DataType], bool], _Hash, Callable[..., bytes] | None], ...] = (
     (pa.types.is_boolean, int, None),
     (pa.types.is_int8, int, None),

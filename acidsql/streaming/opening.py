@@ -10,7 +10,7 @@ from acidsql.storage.publication import Publication
 from acidsql.streaming.batch import Member, TransactionBatch
 from acidsql.streaming.client import Client
 
-# Operation in the history of a table.
+# Name of the operation in the history of a table.
 STREAMING = "STREAMING INSERT"
 
 
@@ -24,11 +24,12 @@ def open_batch(
     """Open the transactions of a batch, and allocate their write ids.
 
     Args:
-        client: of the metastore.
+        client: client of the metastore.
         table: the table.
-        partition: values of the one partition; None for dynamic ones, and without partitions.
-        size: number of transactions; a server may give fewer.
-        statement: for the history of the table.
+        partition: values of the one partition; None for dynamic partitions or an unpartitioned
+            table.
+        size: number of transactions; a server may open fewer.
+        statement: entry for the history of the table.
     """
     metastore = client.metastore
     check_owner(client, table)

@@ -1,4 +1,4 @@
-"""Options of a streaming connection, and what its commits return."""
+"""Options of a streaming connection, and the result of its commits."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Committed(NamedTuple):
     """Result of a commit.
 
     Attributes:
-        write_id: of the transaction.
+        write_id: write id of the transaction.
         rows: number of its rows.
-        rejected: number of records that were left out of it.
+        rejected: number of its records that were skipped.
     """
 
     write_id: int

@@ -1,4 +1,4 @@
-"""Python's values as arrays of Arrow, before they are assigned to a type."""
+"""Conversion of Python values to Arrow arrays, before they are assigned to a type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acidsql.streaming.refusals import Refused, first_line
 
 
 class _Kind(Enum):
-    """Kind of a value: Arrow takes values of one kind together."""
+    """Kind of a value; Arrow can convert values of one kind together."""
 
     DAY = auto()
     LOCAL_TIME = auto()
@@ -25,7 +25,7 @@ class _Kind(Enum):
 def split_by_kind(values: Sequence[Any]) -> list[list[int]]:
     """Return the positions of days, local times, instants and other values, in their order.
 
-    Arrow takes all values of a list for what the first one is. None belongs to any kind.
+    Arrow gives all values of a list the kind of the first one. None belongs to any kind.
 
     Returns:
         An empty list if all values can be converted together.
@@ -36,7 +36,7 @@ def split_by_kind(values: Sequence[Any]) -> list[list[int]]:
     []
     """
     types = set(map(type, values)) - {type(None)}
-    if not any(issubclass(found, date) for found in types) or types == {date}:
+    if not any(issubclass(python_type, date) for python_type in types) or types == {date}:
         return []
     groups: dict[_Kind, list[int]] = {}
     for position, value in enumerate(values):
@@ -52,21 +52,22 @@ def _kind(value: object) -> _Kind:
 
 
 def as_array(values: Sequence[Any], target: pa.DataType) -> pa.Array:
-    """Return an array of a type if all values are Python's of that type, and else of another.
+    """Return an array of the target type if possible, otherwise of a type that Arrow infers.
 
-    The first is faster: Arrow need not find out a type, and nothing is cast.
+    The target type is possible if all values have its Python type. This is faster, because Arrow
+    infers no type and casts nothing.
 
     Raises:
         Refused: Arrow has no type for them.
     """
-    own = _OWN_TYPES.get(target.id)
-    if own is not None and set(map(type, values)) <= {own, type(None)}:
+    python_type = _PYTHON_TYPES.get(target.id)
+    if python_type is not None and set(map(type, values)) <= {python_type, type(None)}:
         try:
             return pa.array(values, target)
         except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-            pass  # a value that does not fit, or must be rounded
+            pass  # a value does not fit, or must be rounded
     if pa.types.is_floating(target) and any(map(_is_negative_zero, values)):
-        # Decimals of Arrow have no such number.
+        # Arrow's decimals have no negative zero.
         values = [float(value) if type(value) is Decimal else value for value in values]
     return _inferred(values)
 
@@ -75,8 +76,8 @@ def _is_negative_zero(value: object) -> bool:
     return type(value) is Decimal and not value and value.is_signed()
 
 
-# Python's type of the values that a type of Arrow takes as they are.
-_OWN_TYPES = {
+# Python type of the values that an Arrow type takes without conversion.
+_PYTHON_TYPES = {
     pa.bool_().id: bool,
     pa.int8().id: int,
     pa.int16().id: int,
@@ -104,7 +105,7 @@ def _inferred(values: Sequence[Any]) -> pa.Array:
 
 
 def _inferred_numbers(values: Sequence[Any]) -> pa.Array:
-    """Return numbers of several types as decimals or doubles, whichever keeps them all."""
+    """Convert numbers of several types to decimals, or to doubles if decimals cannot hold them."""
     try:
         exact = [
             v if v is None else Decimal(repr(v) if isinstance(v, float) else v) for v in values

@@ -1,4 +1,4 @@
-"""Conversion of records into tables of Arrow with the columns of a table, and what is refused."""
+"""Conversion of records to Arrow tables with a table's columns, and the rejected records."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Rejection:
 
     Attributes:
         position: 1-based number of the record in its connection.
-        column: name of the column at fault; None if the whole record is.
+        column: name of the column at fault; None if the whole record is at fault.
         reason: end of a sentence that begins with the record or the column.
-        record: the record; of Arrow, a dict.
+        record: the record; a dict for a row of Arrow.
     """
 
     position: int
@@ -63,9 +63,9 @@ class Converter:
     """Conversion of the records of one connection.
 
     Args:
-        targets: the columns, in the order of tuples.
-        writer: form of records that are not Arrow's.
-        zone: of local times in files.
+        targets: the columns, in the order of a tuple's values.
+        writer: form of the records, except Arrow tables and batches.
+        zone: time zone of local times in files.
     """
 
     def __init__(self, targets: Sequence[Target], writer: RecordWriter, zone: ZoneInfo) -> None:
@@ -82,11 +82,11 @@ class Converter:
         self._arrow_rules = Rules(zone=zone)
 
     def convert(self, records: Sequence[Any], first: int) -> tuple[pa.Table, list[Rejection]]:
-        """Convert records; those that are refused are left out of the table.
+        """Convert records to a table, and return the rejected records separately.
 
         Args:
-            records: as the writer takes them.
-            first: position of the first one.
+            records: records in the writer's form.
+            first: position of the first record.
         """
         fields: list[Fields] = []
         positions: list[int] = []
@@ -102,10 +102,10 @@ class Converter:
         return self._joined(parts), _ordered(rejected)
 
     def convert_arrow(self, table: pa.Table, first: int) -> tuple[pa.Table, list[Rejection]]:
-        """Convert rows of Arrow, whose columns are found by name; see ``convert``.
+        """Convert the rows of an Arrow table, with columns matched by name; see ``convert``.
 
         Raises:
-            Refused: no row can be one of the table's, because of the names of its columns.
+            Refused: the column names do not match the table's, so no row can be converted.
         """
         parts: list[pa.Table] = []
         rejected: list[Rejection] = []
@@ -122,7 +122,7 @@ class Converter:
         parts: list[pa.Table],
         rejected: list[Rejection],
     ) -> None:
-        """Convert records; if that fails, each half, so that few bad ones are found quickly."""
+        """Convert records; on failure, convert each half, to find a few bad records quickly."""
         if not fields:
             return
         try:
@@ -162,8 +162,8 @@ class Converter:
 
     def _in_columns(self, fields: Sequence[Fields]) -> Sequence[Sequence[Any]]:
         """Return the values of records by column, in the order of the columns."""
-        # Most records are alike. Taken together they need no tuple for each: so many tuples would
-        # have Python look for garbage again and again.
+        # Most records have the same form. Converting them together avoids a tuple for each record:
+        # so many tuples would make Python's garbage collector run again and again.
         if set(map(len, fields)) == {len(self._names)}:
             kinds = set(map(type, fields))
             if kinds <= {tuple, list}:
@@ -172,7 +172,7 @@ class Converter:
                 try:
                     return [list(map(itemgetter(name), fields)) for name in self._names]
                 except KeyError:
-                    pass  # by another spelling
+                    pass  # a name has another spelling
         return list(zip(*map(self._in_order, fields), strict=True))
 
     def _in_order(self, record: Fields) -> tuple[Any, ...]:
@@ -187,30 +187,30 @@ class Converter:
             try:
                 return self._getter(record)
             except KeyError:
-                pass  # by another spelling
-        found = {folded(str(name)): value for name, value in record.items()}
-        unknown = found.keys() - set(self._keys)
+                pass  # a name has another spelling
+        by_key = {folded(str(name)): value for name, value in record.items()}
+        unknown = by_key.keys() - set(self._keys)
         if unknown:
             raise _RefusedColumn(None, f"has a field {min(unknown)!r}, which is no column")
-        if len(found) < len(record):
+        if len(by_key) < len(record):
             raise _RefusedColumn(
                 None, f"has the field {repeated_name(record)!r} twice, in another case"
             )
-        self._check_missing(found.keys())
-        return tuple(map(found.get, self._keys))
+        self._check_missing(by_key.keys())
+        return tuple(map(by_key.get, self._keys))
 
     def _of_arrow(self, table: pa.Table) -> pa.Table:
-        found = dict(zip(map(folded, table.column_names), table.columns, strict=True))
-        unknown = found.keys() - set(self._keys)
-        if unknown or len(found) < len(table.column_names):
+        by_key = dict(zip(map(folded, table.column_names), table.columns, strict=True))
+        unknown = by_key.keys() - set(self._keys)
+        if unknown or len(by_key) < len(table.column_names):
             raise Refused(f"the rows have columns {table.column_names}, the table {self._names}")
-        self._check_missing(found.keys())
+        self._check_missing(by_key.keys())
         arrays = []
         for target in self._targets:
-            if target.column.key not in found:
+            if target.column.key not in by_key:
                 arrays.append(pa.nulls(len(table), target.type.arrow))
                 continue
-            chunks = found[target.column.key].combine_chunks()
+            chunks = by_key[target.column.key].combine_chunks()
             values = (
                 pa.concat_arrays(chunks.chunks) if isinstance(chunks, pa.ChunkedArray) else chunks
             )
@@ -221,7 +221,7 @@ class Converter:
         return self._checked(arrays)
 
     def _check_missing(self, names: Any) -> None:
-        """Refuse a record that leaves out a column with a DEFAULT, which only Spark can compute."""
+        """Refuse a record without a value for a DEFAULT column: only Spark can compute it."""
         for target in self._targets:
             if target.column.default is not None and target.column.key not in names:
                 raise _RefusedColumn(

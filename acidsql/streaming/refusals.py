@@ -1,4 +1,4 @@
-"""Refusal of values, and the checks of values that files cannot keep as they are."""
+"""Refusal of values, and checks for values that files cannot store unchanged."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Refused(ValueError):  # noqa: N818 - what was refused is a value, by the r
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of the message of an error of Arrow's, whose others are details."""
+    """Return the first line of an Arrow error's message; the other lines are details."""
     return str(error).partition("\n")[0]
 
 
 def check_days(values: pa.Array) -> None:
-    """Refuse the days that the calendar of files lacks: they would be read as later ones."""
+    """Refuse days that the calendar of files lacks: readers would return later days."""
     days = values.cast(pa.date32(), safe=False).cast(pa.int32())
     earliest = pc.min(days).as_py()
     if earliest is None or earliest >= FIRST_GREGORIAN_DAY:
@@ -36,7 +36,7 @@ def check_days(values: pa.Array) -> None:
 
 
 def check_written_moments(values: pa.Array) -> None:
-    """Refuse timestamps that Arrow's writer of ORC damages: it divides towards zero."""
+    """Refuse timestamps that Arrow's ORC writer damages because it divides towards zero."""
     micros = values.cast(pa.int64())
     rests = pc.subtract(micros, pc.multiply(pc.divide(micros, _MICROS), _MICROS))
     if pc.any(pc.less(rests, 0)).as_py():
@@ -47,7 +47,7 @@ def check_written_moments(values: pa.Array) -> None:
 
 
 def repeated_name(names: Iterable[str]) -> str | None:
-    """Return a name that another one equals but for its case; None if there is none.
+    """Return a name that equals an earlier name except for its case; None if there is none.
 
     >>> repeated_name(["id", "name", "ID"])
     'ID'

@@ -1,4 +1,4 @@
-"""Destinations of rows: the partition that their values name, and the bucket of their hash."""
+"""Destinations of rows: the partition of their values, and the bucket of their hash."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ def destinations(
     partition: tuple[str, ...] | None,
     rules: Rules,
 ) -> Iterator[tuple[Place, pa.Table]]:
-    """Yield rows by destination, each time in their order, without the partition columns.
+    """Yield the rows of each destination in their order, without the partition columns.
 
     Args:
-        rows: the columns of the table, and its partition columns unless ``partition`` is given.
+        rows: rows with the table's columns, and its partition columns unless ``partition`` is
+            given.
         table: the table.
-        types: of the columns that are in files.
+        types: types of the columns that are stored in files.
         partition: values of the one partition.
-        rules: of the time zone of timestamps among partition columns.
+        rules: rules with the time zone of timestamps in partition columns.
     """
     data = rows.select([column.name for column in table.columns])
     buckets = _buckets(data, table, types)
@@ -40,13 +41,13 @@ def destinations(
     if partition is None and table.partition_columns:
         numbers, partitions = _partitions(rows, table, rules)
     codes = numbers * max(1, table.num_buckets) + buckets
-    found, first = np.unique(codes, return_index=True)
-    if len(found) == 1:
-        yield _place(int(found[0]), partitions, table), data
+    distinct, first = np.unique(codes, return_index=True)
+    if len(distinct) == 1:
+        yield _place(int(distinct[0]), partitions, table), data
         return
     order = np.argsort(codes, kind="stable")
     ordered = codes[order]
-    for code in found[np.argsort(first)]:
+    for code in distinct[np.argsort(first)]:
         start, end = np.searchsorted(ordered, [code, code + 1])
         yield _place(int(code), partitions, table), data.take(pa.array(order[start:end]))
 
@@ -80,10 +81,10 @@ def _partitions(
         encoded = pc.fill_null(filled, DEFAULT_PARTITION).dictionary_encode()
         columns.append(encoded.dictionary.to_pylist())
         numbers = numbers * max(1, len(columns[-1])) + encoded.indices.to_numpy()
-    # Combinations that do not occur would make the numbers too large for many columns.
-    found, numbers = np.unique(numbers, return_inverse=True)
+    # Number only combinations that occur: with many columns, the numbers would become too large.
+    distinct, numbers = np.unique(numbers, return_inverse=True)
     values = []
-    for code in found.tolist():
+    for code in distinct.tolist():
         parts = []
         for texts_of in reversed(columns):
             code, index = divmod(code, max(1, len(texts_of)))  # noqa: PLW2901 - of mixed radix

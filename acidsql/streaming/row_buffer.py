@@ -1,4 +1,4 @@
-"""Rows of the open transaction, until they are written to files."""
+"""Buffer for the rows of the open transaction, until they are written to files."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _ARROW = frozenset({pa.Table, pa.RecordBatch})
 
 
 class RowBuffer:
-    """Buffer of records, which become rows, and of rows by destination.
+    """Buffer of unconverted records, and of rows by destination.
 
     Args:
         table: the table.
-        partition: values of the one partition; None if records contain those of their partitions.
+        partition: values of the one partition; None if each record contains its partition values.
         writer: form of the records.
-        options: of the connection.
-        spill: writes the rows to files, where no reader sees them yet. It is called when they take
-            too much memory.
+        options: options of the connection.
+        spill: writes the rows to files, where no reader sees them yet. The buffer calls it when the
+            rows take too much memory.
 
     Attributes:
         table: the table.
         position: number of records that were added since the connection was opened.
         rows: number of rows of the open transaction.
-        rejected: number of records that were left out of it.
+        rejected: number of records of the open transaction that were skipped.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class RowBuffer:
         self._converter = Converter(targets, self._writer, self._options.time_zone)
 
     def add(self, record: Any) -> None:
-        """Add a record, or a table or batch of Arrow; it may be looked at later.
+        """Add a record, or an Arrow table or batch; the buffer may convert it later.
 
         Raises:
             AcidAnalysisError: INVALID_RECORD.
@@ -90,7 +90,7 @@ class RowBuffer:
         self.add_all((record,))
 
     def add_all(self, records: Sequence[Any]) -> None:
-        """Add records, or tables and batches of Arrow, in their order; see ``add``."""
+        """Add records, or Arrow tables and batches, in their order; see ``add``."""
         if _ARROW.isdisjoint(map(type, records)):
             self._add_objects(records)
             return
@@ -111,7 +111,7 @@ class RowBuffer:
                 self.convert_pending()
 
     def convert_pending(self) -> None:
-        """Look at the records that were added, and not converted yet."""
+        """Convert the records that were added and not converted yet."""
         records, self._pending = self._pending, []
         if records:
             first = self.position - len(records) + 1
@@ -130,7 +130,7 @@ class RowBuffer:
         return int(len(table) * limits().streaming_buffer_bytes / table.nbytes) + 1
 
     def _take(self, rows: pa.Table, rejected: Sequence[Rejection]) -> None:
-        """Keep rows until they are taken, or spill them if they are too large."""
+        """Buffer converted rows, report rejected records, and spill if the buffer is full."""
         for rejection in rejected:
             if self._options.on_error is OnError.ABORT_TRANSACTION:
                 raise _invalid(rejection)
@@ -141,20 +141,20 @@ class RowBuffer:
         if not len(rows):
             return
         rules = Rules(zone=self._options.time_zone)
-        for place, own in destinations(rows, self.table, self._types, self._partition, rules):
-            self._buffered.setdefault(place, []).append(own)
+        for place, part in destinations(rows, self.table, self._types, self._partition, rules):
+            self._buffered.setdefault(place, []).append(part)
         self.rows += len(rows)
         self._buffered_bytes += rows.nbytes
         if self._buffered_bytes >= limits().streaming_buffer_bytes:
             self._spill()
 
     def take(self) -> Mapping[Place, Sequence[pa.Table]]:
-        """Return the rows by destination, and forget them."""
+        """Return the rows by destination, and remove them from the buffer."""
         buffered, self._buffered, self._buffered_bytes = self._buffered, {}, 0
         return buffered
 
     def clear(self) -> None:
-        """Forget the records and rows of a transaction that has ended, and their numbers."""
+        """Discard the records and rows of a transaction that has ended, and reset the counts."""
         self._pending.clear()
         self._buffered.clear()
         self._buffered_bytes = self.rows = self.rejected = 0
@@ -172,7 +172,7 @@ def _invalid(rejection: Rejection) -> AcidAnalysisError:
 
 
 def _check_no_expressions(table: Table) -> None:
-    """Refuse a table whose rows are checked or completed by SQL, which needs Spark."""
+    """Refuse a table with constraints or columns that need SQL expressions, and so Spark."""
     has = [f"the constraint {c.name} {c.definition}" for c in table.enforced_constraints]
     has += [f"the generated column {c.name}" for c in table.generated_columns]
     has += [f"the identity column {c.name}" for c in table.identity_columns]

@@ -1,6 +1,6 @@
-"""Texts of values as Spark's CAST reads and writes them, without Spark.
+"""Conversion between texts and values as in Spark's CAST, without Spark.
 
-ANSI rules: a text that is not a value of the type is an error (``Cast``, ``UTF8String``,
+ANSI rules apply: a text that is not a value of the type is an error (``Cast``, ``UTF8String``,
 ``DateTimeUtils``).
 """
 
@@ -27,13 +27,13 @@ _TIMESTAMP_TEXT = re.compile(
     + r"(?:\.(?P<fraction>[0-9]{0,9}))?)?\s*(?P<zone>\S.*)?)?"
 )
 _OFFSET = re.compile(r"(?:UTC|GMT)?(?P<sign>[+-])(?P<hours>[0-9]{1,2})(?::?(?P<minutes>[0-9]{2}))?")
-# Java's Double.toString uses an exponent outside these.
+# Java's Double.toString uses an exponent for numbers outside this range.
 _LEAST_PLAIN, _MOST_PLAIN = 1e-3, 1e7
-_DIGITS = 76  # of an intermediate decimal
+_DIGITS = 76  # precision of an intermediate decimal
 
 
 def boolean(text: str) -> bool:
-    """Return the BOOLEAN of a text.
+    """Parse a BOOLEAN.
 
     >>> boolean("Yes")
     True
@@ -45,7 +45,7 @@ def boolean(text: str) -> bool:
 
 
 def day(text: str) -> date:
-    """Return the DATE of a text; what follows the day is ignored, as Spark does.
+    """Parse a DATE; text after the day is ignored, as in Spark.
 
     >>> day("2024-2")
     datetime.date(2024, 2, 1)
@@ -57,32 +57,32 @@ def day(text: str) -> date:
 
 
 def local_time(text: str, zone: ZoneInfo) -> datetime:
-    """Return the local time in a zone that a text means. The text may name another zone.
+    """Parse a text to a local time in ``zone``; the text may name another time zone.
 
     >>> local_time("2024-01-01 12:00:00Z", ZoneInfo("Europe/Berlin"))
     datetime.datetime(2024, 1, 1, 13, 0)
     """
-    found = _time(text)
-    return found if found.tzinfo is None else found.astimezone(zone).replace(tzinfo=None)
+    moment = _time(text)
+    return moment if moment.tzinfo is None else moment.astimezone(zone).replace(tzinfo=None)
 
 
 def instant(text: str, zone: ZoneInfo) -> datetime:
-    """Return the instant that a text means. If it names no zone, it is a local time in ``zone``.
+    """Parse a text to an instant; a text without a time zone is a local time in ``zone``.
 
     >>> instant("2024-01-01 12:00:00", ZoneInfo("Europe/Berlin")).astimezone(UTC).hour
     11
     """
-    found = _time(text)
-    return found.replace(tzinfo=zone) if found.tzinfo is None else found
+    moment = _time(text)
+    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
 
 
 def _time(text: str) -> datetime:
-    """Return the time of a text, with the time zone that it names."""
+    """Parse a text to a time, with the time zone that the text names."""
     match = _TIMESTAMP_TEXT.fullmatch(text.strip())
     if match is None:
         raise ValueError(text)
     fraction = (match["fraction"] or "").ljust(6, "0")[:6]
-    found = datetime(  # noqa: DTZ001 - a local time
+    local = datetime(  # noqa: DTZ001 - a local time
         int(match["year"]),
         int(match["month"] or 1),
         int(match["day"] or 1),
@@ -92,26 +92,26 @@ def _time(text: str) -> datetime:
         int(fraction),
     )
     if match["zone"] is None:
-        return found
-    return _in_zone(found, match["zone"].strip())
+        return local
+    return _in_zone(local, match["zone"].strip())
 
 
-def _in_zone(found: datetime, name: str) -> datetime:
+def _in_zone(local: datetime, name: str) -> datetime:
     offset = _OFFSET.fullmatch(name)
     if name in ("Z", "UTC", "GMT"):
-        return found.replace(tzinfo=UTC)
+        return local.replace(tzinfo=UTC)
     if offset is not None:
         hours, minutes = int(offset["hours"]), int(offset["minutes"] or 0)
         shift = timedelta(hours=hours, minutes=minutes) * (-1 if offset["sign"] == "-" else 1)
-        return (found - shift).replace(tzinfo=UTC)
+        return (local - shift).replace(tzinfo=UTC)
     try:
-        return found.replace(tzinfo=ZoneInfo(name))
+        return local.replace(tzinfo=ZoneInfo(name))
     except (KeyError, OSError) as error:  # not the name of a zone
         raise ValueError(name) from error
 
 
 def number(text: str) -> float:
-    """Return the DOUBLE of a text, with the suffixes and words that Spark knows.
+    """Parse a DOUBLE, with the suffixes and words that Spark accepts.
 
     >>> number("1.5d"), number("-Infinity")
     (1.5, -inf)
@@ -126,17 +126,17 @@ def decimal(value: Decimal | str | float, precision: int, scale: int) -> Decimal
     """Return a DECIMAL, rounded half up.
 
     Raises:
-        ValueError: it is no number, or has too many digits.
+        ValueError: the value is not a number, or has too many digits.
 
     >>> decimal("1.005", 3, 2)
     Decimal('1.01')
     """
     try:
         with localcontext(prec=_DIGITS):
-            # Of a double its shortest text counts, as with Java's BigDecimal.valueOf.
+            # A double converts by its shortest text, as in Java's BigDecimal.valueOf.
             text = repr(value) if isinstance(value, float) else value
-            found = Decimal(text.strip() if isinstance(text, str) else text)
-            rounded = found.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+            exact = Decimal(text.strip() if isinstance(text, str) else text)
+            rounded = exact.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
     except InvalidOperation as error:
         raise ValueError(f"{value} is out of range or no number") from error
     if not rounded.is_finite() or len(rounded.as_tuple().digits) > precision:
@@ -145,7 +145,7 @@ def decimal(value: Decimal | str | float, precision: int, scale: int) -> Decimal
 
 
 def of_double(value: float) -> str:
-    """Return the text of a DOUBLE, as Java's ``Double.toString`` has it.
+    """Return the text of a DOUBLE, in the form of Java's ``Double.toString``.
 
     >>> of_double(1e10), of_double(0.5), of_double(-1.25e-7)
     ('1.0E10', '0.5', '-1.25E-7')
@@ -158,7 +158,7 @@ def of_double(value: float) -> str:
 
 
 def of_float(value: float) -> str:
-    """Return the text of a FLOAT, the shortest that gives it again."""
+    """Return the text of a FLOAT: the shortest one that parses to the same value."""
     if not math.isfinite(value):
         return of_double(value)
     return _java(str(np.format_float_scientific(np.float32(value), unique=True)), value)
@@ -185,7 +185,7 @@ def of_decimal(value: Decimal) -> str:
 
 
 def of_timestamp(value: datetime) -> str:
-    """Return the text of a local time; a fraction has no zeros at its end.
+    """Return the text of a local time, without trailing zeros in the fraction.
 
     >>> of_timestamp(datetime(2024, 1, 1, 0, 0, 0, 500))
     '2024-01-01 00:00:00.0005'
@@ -195,17 +195,17 @@ def of_timestamp(value: datetime) -> str:
 
 
 def octets(text: str) -> bytes:
-    """Return the BINARY of a text, its UTF-8."""
+    """Return the BINARY of a text: its UTF-8 bytes."""
     return text.encode()
 
 
 def octets_of_base64(text: str) -> bytes:
-    """Return the BINARY that JSON has as base64."""
+    """Decode a BINARY from base64, as in JSON."""
     return base64.b64decode(text, validate=True)
 
 
 def reader(target: pa.DataType, zone: ZoneInfo) -> Callable[[str], object]:
-    """Return the function that reads texts as values of a type; it raises ValueError."""
+    """Return the function that parses texts as values of a type; it raises ValueError."""
     if pa.types.is_boolean(target):
         return boolean
     if pa.types.is_integer(target):
@@ -222,7 +222,7 @@ def reader(target: pa.DataType, zone: ZoneInfo) -> Callable[[str], object]:
 
 
 def writer(source: pa.DataType) -> Callable[..., str] | None:
-    """Return the function that writes values of a type as texts; None if Arrow's cast does it."""
+    """Return the function that formats values of a type; None if Arrow's cast does so."""
     if pa.types.is_float32(source):
         return of_float
     if pa.types.is_float64(source):

@@ -1,6 +1,6 @@
-"""Writers: what a record is, and how it becomes the values of columns.
+"""Writers: they define the form of records, and split a record into column values.
 
-Hive's are ``StrictDelimitedInputWriter``, ``StrictJsonWriter`` and ``StrictRegexWriter``.
+Hive's writers are ``StrictDelimitedInputWriter``, ``StrictJsonWriter`` and ``StrictRegexWriter``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class RecordWriter(Protocol):
 
     @property
     def parses(self) -> bool:
-        """Whether texts in a record are read as values of any type."""
+        """Whether texts in a record are parsed as values of any type."""
 
     @property
     def binary_is_base64(self) -> bool:
@@ -34,22 +34,20 @@ class RecordWriter(Protocol):
         """Return the values of a record.
 
         Raises:
-            ValueError: the record has not the form; the message is the end of a sentence.
+            ValueError: the record does not have this form; the message is the end of a sentence.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class RowWriter:
-    """Writer of dicts, whose keys are the names of columns, and of tuples and lists in the order of
-    the columns.
-    """
+    """Writer of dicts with column names as keys, and of tuples and lists in column order."""
 
     parses: ClassVar[bool] = False
     binary_is_base64: ClassVar[bool] = False
 
     def fields(self, record: Any) -> Fields:
         """Return the record itself."""
-        # The common types first: an abstract class takes a while to ask.
+        # Check the common types first, because isinstance with an abstract class is slow.
         if type(record) not in _RECORDS and not isinstance(record, Mapping | tuple | list):
             raise ValueError(f"is a {type(record).__name__}: give a dict, tuple or list")
         fields: Fields = record
@@ -58,7 +56,7 @@ class RowWriter:
 
 @dataclass(frozen=True, slots=True)
 class JsonWriter:
-    """Writer of JSON objects, one in each text; the names in it are those of the columns."""
+    """Writer of texts that contain one JSON object each, with the column names as keys."""
 
     parses: ClassVar[bool] = True
     binary_is_base64: ClassVar[bool] = True
@@ -66,22 +64,22 @@ class JsonWriter:
     def fields(self, record: Any) -> Fields:
         """Parse the text of an object; numbers with a fraction keep all their digits."""
         try:
-            found = json.loads(record, parse_float=Decimal)
+            fields = json.loads(record, parse_float=Decimal)
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"is not JSON: {error}") from error
-        if not isinstance(found, dict):
+        if not isinstance(fields, dict):
             raise ValueError("is not a JSON object")  # noqa: TRY004 - of the record
-        return found
+        return fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelimitedWriter:
-    """Writer of texts of fields with a delimiter between them.
+    """Writer of texts with delimited fields.
 
     Attributes:
         delimiter: one character.
         quote: character around fields that contain the delimiter; None if there is none.
-        null: text of a field without quotes that is NULL.
+        null: text of an unquoted field that means NULL.
         columns: names of the fields; None: all columns of the table in their order.
     """
 
@@ -93,7 +91,7 @@ class DelimitedWriter:
     binary_is_base64: ClassVar[bool] = False
 
     def fields(self, record: Any) -> Fields:
-        """Split a text, or take a sequence of fields that was split before."""
+        """Split a text into fields; a sequence of fields is used without splitting."""
         if isinstance(record, bytes):
             record = record.decode()
         if isinstance(record, str):
@@ -119,11 +117,12 @@ class DelimitedWriter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegexWriter:
-    """Writer of texts that a regular expression takes apart.
+    """Writer of texts that a regular expression splits into columns.
 
     Attributes:
-        pattern: of the whole text; its groups are the columns, by name if all groups have names,
-            else in their order. A group that takes no part in the match is NULL.
+        pattern: pattern that matches the whole text. Its groups are the columns: by name if all
+            groups have names, otherwise in their order. A group that takes no part in the match is
+            NULL.
     """
 
     pattern: re.Pattern[str]

@@ -119,7 +119,7 @@ def _attempt(txn: Transaction, intents: Sequence[WriteIntent], timeout: float) -
         if waited and txn.autocommit and changes and metastore.waiting_may_conflict:
             return None
         write_ids = allocate(txn, intents)
-        tell_operations(txn, unreported)
+        report_operations(txn, unreported)
     txn.locks.update(requests)
     if txn.txns is not None:
         return Begun(transaction=txn, txns=txn.txns, write_ids=write_ids, seen={})
@@ -167,7 +167,7 @@ def without_operations(
     """Return lock requests without operations for tables where the transaction has no write id.
 
     A Hive Metastore records an operation together with the write id that the transaction has when
-    it requests the lock. ``tell_operations`` therefore reports these operations later.
+    it requests the lock. ``report_operations`` therefore reports these operations later.
 
     Args:
         txn: the transaction.
@@ -182,7 +182,7 @@ def without_operations(
     ]
 
 
-def tell_operations(txn: Transaction, requests: Sequence[LockRequest]) -> None:
+def report_operations(txn: Transaction, requests: Sequence[LockRequest]) -> None:
     """Report to a Hive Metastore the operations that a transaction performs under its locks.
 
     The transaction must have its write ids. The metastore records the operations even if it does

@@ -70,5 +70,8 @@ def _comparison(transaction: Transaction) -> Callable[[], Compared] | None:
             deleted_rows(write.table, write.places.touched, write.publication.placed)
             for write in writes
         ],
-        [*transaction.watches, *(watch for write in writes for watch in write.watches)],
+        [
+            *transaction.conflict_checks,
+            *(check for write in writes for check in write.conflict_checks),
+        ],
     )

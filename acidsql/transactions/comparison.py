@@ -73,8 +73,8 @@ def deleted_rows(
     }
 
 
-class Watch(Protocol):
-    """Watch of data that must not have changed at a commit, in addition to the deleted rows."""
+class ConflictCheck(Protocol):
+    """Conflict check, at a commit, of data that must not have changed besides the deleted rows."""
 
     def compare(self) -> Mapping[TableName, ValidWriteIdList]:
         """Examine the commits of other transactions since the last call.
@@ -95,14 +95,14 @@ class Comparison:
         session: the session.
         txn_id: id of the transaction.
         deleted: rows that the transaction has deleted.
-        watches: watches of other data that must not have changed.
+        conflict_checks: checks of other data that must not have changed.
         disjoint: other transactions that have changed none of the same rows.
     """
 
     session: AcidSession
     txn_id: int
     deleted: Mapping[Place, DeletedRows]
-    watches: Sequence[Watch] = ()
+    conflict_checks: Sequence[ConflictCheck] = ()
     disjoint: set[int] = field(default_factory=set)
     _our_deletes: dict[Place, _Deletes] = field(default_factory=dict)
     _our_row_ids: dict[Place, RowIdSet] = field(default_factory=dict)
@@ -130,8 +130,8 @@ class Comparison:
                 )
         self.disjoint.update(txn_id for txn_id, _ in others)
         watched: dict[TableName, ValidWriteIdList] = {}
-        for watch in self.watches:
-            watched.update(watch.compare())
+        for check in self.conflict_checks:
+            watched.update(check.compare())
         return Compared(disjoint=frozenset(self.disjoint), watched=watched)
 
     def _meets(
@@ -198,7 +198,7 @@ def comparison(
     session: AcidSession,
     txn_id: int,
     deleted: Iterable[Mapping[Place, DeletedRows]],
-    watches: Sequence[Watch],
+    conflict_checks: Sequence[ConflictCheck],
 ) -> Callable[[], Compared] | None:
     """Return a function that compares a transaction's changes with other transactions' changes.
 
@@ -206,7 +206,7 @@ def comparison(
 
     Args:
         deleted: rows that the transaction has deleted, for each table.
-        watches: watches of other data that must not have changed.
+        conflict_checks: checks of other data that must not have changed.
 
     Returns:
         None if the metastore compares partitions.
@@ -219,7 +219,9 @@ def comparison(
             # Several statements of one transaction can delete rows in the same place.
             earlier = places.get(place, replace(rows, directories=()))
             places[place] = replace(rows, directories=earlier.directories + rows.directories)
-    made = Comparison(session=session, txn_id=txn_id, deleted=places, watches=watches)
+    made = Comparison(
+        session=session, txn_id=txn_id, deleted=places, conflict_checks=conflict_checks
+    )
     return made.compare
 
 

@@ -24,7 +24,7 @@ from acidsql.errors import (
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.comparison import Compared
-from acidsql.metastore.failures import NOT_ASKED
+from acidsql.metastore.failures import REQUEST_NOT_SENT
 from acidsql.metastore.model import (
     LockRequest,
     LockType,
@@ -34,7 +34,7 @@ from acidsql.metastore.model import (
 )
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
-from acidsql.transactions.comparison import Watch
+from acidsql.transactions.comparison import ConflictCheck
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.injection_points import Point, reach
 from acidsql.transactions.locking import check_wait, wait_for_locks, withdraw
@@ -101,7 +101,7 @@ class Transaction:
         statements: number of statements that have begun to write.
         writes: writes of the successful statements to their tables, in the order of the statements.
         written: directories and partitions of these writes, by the full name of a table.
-        watches: watches of data that queries have read and that must not have changed at the
+        conflict_checks: checks of data that queries have read and that must not have changed at the
             commit.
     """
 
@@ -117,7 +117,7 @@ class Transaction:
     statements: int = 0
     writes: list[TableWrite] = field(default_factory=list)
     written: Mapping[str, Written] = field(default_factory=dict)
-    watches: list[Watch] = field(default_factory=list)
+    conflict_checks: list[ConflictCheck] = field(default_factory=list)
 
     @property
     def autocommit(self) -> bool:
@@ -214,7 +214,7 @@ class Transaction:
                 self.status = Status.ABORTED
                 raise
             except MetastoreError as error:
-                if error.condition == NOT_ASKED:
+                if error.condition == REQUEST_NOT_SENT:
                     self.status = Status.OPEN
                 raise
             self.status = Status.COMMITTED if done else Status.OPEN

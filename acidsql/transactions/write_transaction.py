@@ -30,7 +30,7 @@ from acidsql.storage.staging_place import StagingPlace, delete_staging, staging_
 from acidsql.storage.sync import make_directory
 from acidsql.transactions.begin import Begun, begin, checked_isolation
 from acidsql.transactions.commit import commit_writes
-from acidsql.transactions.comparison import Watch
+from acidsql.transactions.comparison import ConflictCheck
 from acidsql.transactions.recorded import recorded
 from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_id_check import check_write_id_is_new
@@ -64,7 +64,7 @@ class TableWrite:
         changes: changes of the catalog that the commit makes.
         counts: changed rows, which the statement reports before the commit, and files of published
             directories.
-        watches: watches of data that must not have changed at the commit.
+        conflict_checks: checks of data that must not have changed at the commit.
         before: definition of the table before the commit, if the statement writes rows and its
             commit changes the columns; otherwise None.
     """
@@ -83,7 +83,7 @@ class TableWrite:
     seen: ValidWriteIdList | None = None
     changes: list[CatalogChange] = field(default_factory=list)
     counts: WriteCounts = field(default_factory=WriteCounts)
-    watches: list[Watch] = field(default_factory=list)
+    conflict_checks: list[ConflictCheck] = field(default_factory=list)
     before: Table | None = None
 
     @property

@@ -109,6 +109,27 @@ def test_instants_of_a_file_become_the_local_times_of_a_table(east: Lab, tmp_pat
     assert condition(east, load) == "LOAD_DATA_SCHEMA_MISMATCH"
 
 
+def test_imported_files_have_local_times(east: Lab, tmp_path: Path) -> None:
+    """Instants in a file of an archive become local times of the session that imports it."""
+    plain = "id INT, ts TIMESTAMP, local TIMESTAMP, a ARRAY<TIMESTAMP>"
+    oldest, newest = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
+    noon = "TIMESTAMP'2024-07-01 12:00:00'"
+    table = east.create(plain)
+    values = f"(1, TIMESTAMP'{oldest}', {noon}, array(TIMESTAMP'{newest}'))"
+    east.insert(table, f"{values}, (9, {noon}, {noon}, array({noon}))")
+    rows = "id, CAST(ts AS STRING), CAST(local AS STRING), CAST(a[0] AS STRING)"
+    before = east.rows(table, rows)
+    east.sql(f"EXPORT TABLE {table} TO '{tmp_path}/archive'")
+    with east.settings(spark__sql__session__timeZone="Asia/Tokyo"):
+        east.sql(f"IMPORT TABLE {table}_same FROM '{tmp_path}/archive'")
+    assert east.rows(f"{table}_same", rows) == before
+    assert "delta_0000001_0000001_0000/000000_0" in east.tree(f"{table}_same")
+    write_orc(tmp_path / "archive" / "data" / "000000_0", instants=True)
+    east.sql(f"IMPORT TABLE {table}_instants FROM '{tmp_path}/archive'")
+    assert east.rows(f"{table}_instants", rows) == before[1:]
+    assert "delta_0000001_0000001_0000/bucket_00000" in east.tree(f"{table}_instants")
+
+
 def test_a_table_is_not_made_over_files_with_other_timestamps(east: Lab, tmp_path: Path) -> None:
     """Check that local times do not become instants that move with the session's zone."""
     made = east.create("id INT, a ARRAY<TIMESTAMP>", values="(1, array(TIMESTAMP'2024-07-01'))")

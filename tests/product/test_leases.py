@@ -107,7 +107,9 @@ def test_frames_are_asked_about_only_when_some_were_collected(
 
     monkeypatch.setattr(bridge, "reachable", reachable)
     for collected, expected in ((False, 0), (True, 3)):
-        monkeypatch.setattr(bridge.Watch, "found_unreachable", lambda _, found=collected: found)
+        monkeypatch.setattr(
+            bridge.RelationWatch, "has_unreachable", lambda _, found=collected: found
+        )
         AcidSession.of(spark).leases.prune()
         assert len(asked) == expected
     assert [frame.count() for frame in frames] == [1, 1, 1]

@@ -26,7 +26,7 @@ class Watch:
     def reference(self, index: object) -> object:
         return index
 
-    def found_unreachable(self) -> bool:
+    def has_unreachable(self) -> bool:
         return True
 
 
@@ -39,7 +39,7 @@ def metastore(tmp_path: Path) -> Iterator[EmbeddedMetastore]:
 
 @pytest.fixture
 def leases(metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Leases]:
-    monkeypatch.setattr(bridge, "Watch", Watch)
+    monkeypatch.setattr(bridge, "RelationWatch", Watch)
     monkeypatch.setattr(bridge, "reachable", lambda _: True)
     heartbeater = Heartbeater(metastore)
     yield Leases(cast(Any, None), metastore, heartbeater, max_age=3600)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.bridge import FoundPath
+from acidsql.bridge import ListedPath
 from acidsql.storage.directory import FileVersion, by_store, listings_of
 
 _NAMES = st.text("ab=%/ä ", min_size=1, max_size=3).map(lambda name: name.replace("/", "_"))
 _PATHS = st.lists(st.tuples(_NAMES, st.lists(_NAMES, max_size=3)), max_size=8)
 
 
-def _found(*paths: str) -> list[FoundPath]:
+def _found(*paths: str) -> list[ListedPath]:
     return [
-        FoundPath(f"s3a://b/t/{path}", is_directory=False, size=number, modified=number + 1)
+        ListedPath(f"s3a://b/t/{path}", is_directory=False, size=number, modified=number + 1)
         for number, path in enumerate(paths)
     ]
 

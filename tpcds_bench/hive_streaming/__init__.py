@@ -1,6 +1,6 @@
-"""Hive's own streaming client, ``HiveStreamingConnection``, in a JVM of its own.
+"""Hive's streaming client, ``HiveStreamingConnection``, in a separate JVM.
 
-Maven and a JDK are needed; Maven fetches Hive.
+This needs Maven and a JDK; Maven fetches Hive.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def class_path(work: Path) -> str:
         work: directory for Maven.
 
     Raises:
-        HiveStreamingError: Maven could not fetch it, or there is no Maven.
+        HiveStreamingError: Maven is missing, or it could not fetch the client.
     """
     shutil.copy(_HERE / "pom.xml", work)
     target = work / "class-path"
@@ -44,23 +44,23 @@ def ingest(
     batch: int,
     rounds: int,
 ) -> tuple[tuple[float, ...], int]:
-    """Write records to a table, again and again.
+    """Write records to a table in several rounds.
 
     Args:
         classes: the class path.
         metastore: URI of the metastore.
-        table: in the database ``default``.
-        records: file of lines with commas between their fields.
-        rows: of a transaction.
-        transactions: of a round.
+        table: table in the database ``default``.
+        records: file of lines with comma-separated fields.
+        rows: rows of a transaction.
+        transactions: transactions of a round.
         batch: number of transactions that are opened together.
         rounds: number of rounds.
 
     Returns:
-        The seconds of each round, and the greatest resident size of the process in bytes.
+        The seconds of each round, and the peak resident size of the process in bytes.
 
     Raises:
-        HiveStreamingError: it failed.
+        HiveStreamingError: the client failed.
     """
     opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED]
     source = _HERE / "HiveStreamingIngest.java"

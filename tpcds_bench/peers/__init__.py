@@ -1,1 +1,1 @@
-"""Suite ``peers``: the same changes and reads on acidsql, other table formats and plain ORC."""
+"""Suite ``peers``: run the same changes and reads on acidsql, other table formats and plain ORC."""

@@ -1,4 +1,4 @@
-"""acidsql."""
+"""Engine: acidsql."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Acid(Engine):
     label = "acidsql"
 
     def create(self, table: str, partitioned_by: str | None = None) -> Path:
-        """Make an ACID table; its files are where acidsql puts them."""
+        """Create an ACID table; acidsql chooses the directory of its files."""
         product.execute(self.spark, f"DROP TABLE IF EXISTS {table}")
         product.create_table(self.spark, table, self.columns, partitioned_by=partitioned_by)
         return product.root(self.spark, table)

@@ -1,4 +1,4 @@
-"""Anatomy of a statement's processor time: threads of its processes, and what the JVM compiled."""
+"""Breakdown of a statement's processor time by threads, and the code that the JVM compiled."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TASKS, C1, C2, GC, DRIVER, PYTHON = KINDS = (
     "driver",
     "Python",
 )
-"""Kinds of threads. ``DRIVER`` are those of the JVM that are nothing else: analysis and planning,
-calls from Python, and Janino where it compiles before a job."""
-# Beginnings of the names of the JVM's threads. Linux keeps 15 characters of a name.
+"""Kinds of threads. ``DRIVER`` contains all other threads of the JVM: analysis and planning, calls
+from Python, and Janino when it compiles before a job."""
+# Prefixes of the names of the JVM's threads. Linux truncates a name to 15 characters.
 _NAMES = {
     "Executor task": TASKS,
     "C1 Compiler": C1,
@@ -33,7 +33,7 @@ _NAMES = {
 _CODEGEN = "org.apache.spark.metrics.source.CodegenMetrics"
 
 Threads = Mapping[tuple[int, int], tuple[str, float]]
-"""By process and thread: its kind and the seconds of processor time that it has taken."""
+"""For each process and thread: the kind of the thread, and its seconds of processor time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +41,9 @@ class Compiled:
     """Programs and classes that a JVM has compiled and loaded.
 
     Args:
-        programs: that Spark generated and Janino compiled.
-        seconds: of Janino.
-        classes: loaded, those of the programs among them.
+        programs: number of programs that Spark generated and Janino compiled.
+        seconds: seconds that Janino took.
+        classes: number of loaded classes, including those of the programs.
     """
 
     programs: int
@@ -61,11 +61,11 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anatomy:
-    """Anatomy of a statement.
+    """Breakdown of a statement.
 
     Args:
-        seconds: processor time by the kind of thread. Threads that ended meanwhile are missing.
-        compiled: by the JVM meanwhile.
+        seconds: processor time by the kind of thread, without threads that ended meanwhile.
+        compiled: programs and classes that the JVM compiled and loaded meanwhile.
     """
 
     seconds: Mapping[str, float]
@@ -81,27 +81,27 @@ def kind_of(command: str, thread: str) -> str:
     """
     if command != "java":
         return PYTHON
-    found = (kind for start, kind in _NAMES.items() if thread.startswith(start))
-    return next(found, DRIVER)
+    kinds = (kind for start, kind in _NAMES.items() if thread.startswith(start))
+    return next(kinds, DRIVER)
 
 
 def threads(root: psutil.Process) -> Threads:
-    """Return the threads of a process and of those below it; empty without Linux's ``/proc``."""
-    found: dict[tuple[int, int], tuple[str, float]] = {}
+    """Return the threads of a process and its children; empty without Linux's ``/proc``."""
+    by_id: dict[tuple[int, int], tuple[str, float]] = {}
     for process in (root, *root.children(recursive=True)):
         try:
             command = process.name()
             for thread in process.threads():
                 name = Path(f"/proc/{process.pid}/task/{thread.id}/comm").read_text().strip()
                 spent = thread.user_time + thread.system_time
-                found[process.pid, thread.id] = (kind_of(command, name), spent)
+                by_id[process.pid, thread.id] = (kind_of(command, name), spent)
         except (psutil.NoSuchProcess, OSError):
-            continue  # ended since it was listed
-    return found
+            continue  # the process or thread ended after it was listed
+    return by_id
 
 
 def spent(before: Threads, after: Threads) -> dict[str, float]:
-    """Return the seconds of each kind between two looks."""
+    """Return the seconds of each kind of thread between two samples."""
     seconds = dict.fromkeys(KINDS, 0.0)
     for thread, (kind, total) in after.items():
         seconds[kind] += total - before.get(thread, (kind, 0.0))[1]
@@ -109,11 +109,11 @@ def spent(before: Threads, after: Threads) -> dict[str, float]:
 
 
 def compiled(spark: SparkSession) -> Compiled:
-    """Return what the JVM of a session has compiled and loaded until now."""
+    """Return the programs and classes that the JVM of a session has compiled and loaded so far."""
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     metrics = getattr(jvm, _CODEGEN)
-    # Its reservoir keeps the last 1,028 of them, in milliseconds.
+    # The metric's reservoir contains the last 1,028 compilation times, in milliseconds.
     taken = metrics.METRIC_COMPILATION_TIME()
     management = jvm.java.lang.management.ManagementFactory
     return Compiled(

@@ -19,38 +19,38 @@ ROOT = Path(__file__).parents[2]
 _STOP_SECONDS = 30
 _TOLD = 1500
 _LINES = 4
-# A class of Java or of Python; the JVM's last words have its thread before it.
+# Name of an exception class of Java or Python; when the JVM dies, a thread name precedes it.
 _TELLING = re.compile(r"(Exception in thread .* )?([a-zA-Z]\w*\.)*\w*(Error|Exception)\b")
 
 
 class WorkerError(RuntimeError):
-    """Error of a worker that could not do its task."""
+    """Error of a worker that failed to do its task."""
 
 
 class Client:
-    """Asks a worker.
+    """Client that sends tasks to a worker.
 
     Args:
         process: the worker.
-        log: file with all that it printed.
+        log: file with the worker's output.
     """
 
     def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
         self._process = process
         self._log = log
         self.processes = psutil.Process(process.pid)
-        """The worker, whose JVM is below it."""
+        """The worker; its JVM is a child process."""
         self.versions: dict[str, str] = self._answer()
 
     def ask(self, do: str, **what: Any) -> Any:
-        """Have something done; what comes of it.
+        """Let the worker do a task; return its result.
 
         Raises:
-            WorkerError: it failed, or the worker is gone.
+            WorkerError: the task failed, or the worker has ended.
         """
         if self._process.stdin is None:
             raise WorkerError("the worker has no standard input")
-        with contextlib.suppress(BrokenPipeError):  # the answer says why
+        with contextlib.suppress(BrokenPipeError):  # the answer contains the reason
             send(self._process.stdin, {"do": do, **what})
         return self._answer()
 
@@ -67,16 +67,16 @@ class Client:
 
 @contextmanager
 def start(python: Path, engine: str, work: Path, *, driver_memory: str) -> Iterator[Client]:
-    """Start a worker, and end it with all processes below it.
+    """Start a worker, and at the end stop it with all its child processes.
 
     Args:
-        python: interpreter of the environment that it runs in.
-        engine: its name.
-        work: empty directory for its tables.
-        driver_memory: heap of its JVM, in Spark's notation.
+        python: interpreter of the worker's environment.
+        engine: name of the engine.
+        work: empty directory for the worker's tables.
+        driver_memory: heap of the worker's JVM, in Spark's notation.
 
     Raises:
-        WorkerError: it does not get ready.
+        WorkerError: the worker did not start.
     """
     log = work / "log"
     command = [str(python), "-m", "tpcds_bench.peers.worker", engine, "--work", str(work)]
@@ -106,7 +106,7 @@ def errors(log: Path) -> str:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """Let a worker stop Spark; end what is still there then."""
+    """Let a worker stop Spark; then kill processes that are still running."""
     below = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
     if process.stdin is not None:
         with contextlib.suppress(BrokenPipeError):

@@ -1,7 +1,7 @@
-"""Suite ``cold``: each statement in a new process, where it is the first of its kind.
+"""Suite ``cold``: each statement runs in a new process, where it is the first of its kind.
 
-A nightly job runs each of its statements once. There much of the time goes into making and
-compiling code, which a warm session has done before.
+A nightly job runs each of its statements once. It spends much of the time on generating and
+compiling code. A warm session has done this work before.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tpcds_bench.storage import sizes, written
 
 @dataclass(slots=True, kw_only=True)
 class _Contender:
-    """Engine with its table, which one process after the other changes."""
+    """Engine with its table, which several processes change, one after the other."""
 
     name: str
     work: Path
@@ -43,16 +43,16 @@ class _Contender:
 
 
 def run(setup: Setup, group: Group, *, rounds: int, only: Sequence[str] = ()) -> GroupResult:
-    """Compare the engines of a group; each round makes new tables.
+    """Compare the engines of a group; each round creates new tables.
 
     Args:
-        setup: what is needed.
+        setup: setup of the comparison.
         group: the engines.
-        rounds: number of rounds; all of them count.
-        only: parts of the names of steps; all are measured if there are none.
+        rounds: number of rounds; all rounds are counted.
+        only: parts of the names of steps; all steps are measured if there are none.
 
     Raises:
-        EnvironmentMissingError: there is no environment with the group's PySpark.
+        EnvironmentMissingError: no environment with the group's PySpark could be made.
     """
     python = environment_python(setup.environments, group.pyspark)
     steps = chosen(cold_steps(setup.measured.keys), only)
@@ -77,8 +77,8 @@ def run(setup: Setup, group: Group, *, rounds: int, only: Sequence[str] = ()) ->
                             Failure(engine=one.name, when=when, step=step.name, message=str(err))
                         )
                     progress.update()
-                found = difference(step.name, when, "number of rows and hash, or answer", answers)
-                differences += [] if found is None else [found]
+                problem = difference(step.name, when, "number of rows and hash, or answer", answers)
+                differences += [] if problem is None else [problem]
             contenders.reverse()
     return GroupResult(
         pyspark=group.pyspark,
@@ -98,7 +98,7 @@ def run(setup: Setup, group: Group, *, rounds: int, only: Sequence[str] = ()) ->
 
 
 def _measure(setup: Setup, python: Path, contender: _Contender, step: Step) -> list[Any]:
-    """Start a process, have it do something small, then the step; what the step came to."""
+    """Start a process, let it do a small task and then the step; return the step's result."""
     contender.processes += 1
     with start(python, contender.name, contender.work, driver_memory=setup.driver_memory) as client:
         warm = f"warm_{contender.processes}"

@@ -32,7 +32,7 @@ def peers_command(
 ) -> bool:
     """Measure changes and reads on acidsql, Delta Lake, Iceberg, Hudi and plain ORC.
 
-    Environments for the releases of PySpark are made in the data directory.
+    Environments for the releases of PySpark are created in the data directory.
     Exits with 1 when an engine fails or has other rows than the others; a missed goal is no error.
     """
     with _setup(settings, scale) as setup:

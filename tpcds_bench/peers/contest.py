@@ -1,4 +1,4 @@
-"""Contest of engines that do the same steps in turns, each until it fails."""
+"""Contest of engines that do the same steps in turns; a failed engine no longer takes part."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Member:
 
 
 class Contest:
-    """Has engines do steps, and keeps what they needed.
+    """Contest that lets engines do steps, and records their costs.
 
     Attributes:
-        differences: where they disagree.
-        failures: which of them failed; these do not take part any more.
+        differences: differences between the engines' results.
+        failures: failures of engines, which then no longer take part.
     """
 
     def __init__(self, members: Iterable[Member], progress: Callable[[str], None]) -> None:
@@ -44,7 +44,7 @@ class Contest:
 
         Args:
             members: the engines.
-            progress: called with the engine and step before each.
+            progress: called with the engine and the step before each step.
         """
         self._members = list(members)
         self._progress = progress
@@ -58,14 +58,14 @@ class Contest:
         self._each("sources", "", lambda member: member.client.ask("open", sources=message))
 
     def round(self, when: str, steps: Sequence[Step], *, counts: bool) -> None:
-        """Make new tables, do all steps, and let another engine begin the next time.
+        """Create new tables, do all steps, and reverse the order of engines for the next round.
 
-        Of an engine's differences only the first of each table is kept: others follow from it.
+        Only the first difference of an engine in each table is recorded, because it causes others.
 
         Args:
             when: name of the round.
             steps: the steps.
-            counts: whether costs are kept.
+            counts: whether costs are recorded.
         """
         with_small = any(step.statement.table == SMALL for step in steps)
         strayed: set[tuple[str, str]] = set()
@@ -78,15 +78,17 @@ class Contest:
             if step.writes:
                 checksum = partial(_checksum, step.statement.table)
                 answers = self._each(when, step.name, checksum)
-                found = difference(step.name, when, "number of rows and hash of the table", answers)
+                problem = difference(
+                    step.name, when, "number of rows and hash of the table", answers
+                )
             else:
                 answers = {name: answer for name, (_, answer) in done.items()}
-                found = difference(step.name, when, "answer", answers)
+                problem = difference(step.name, when, "answer", answers)
             known = {engine for engine, table in strayed if table == step.statement.table}
-            found = None if found is None else found.without(known)
-            if found is not None:
-                self.differences.append(found)
-                strayed |= {(engine, step.statement.table) for engine in found.found}
+            problem = None if problem is None else problem.without(known)
+            if problem is not None:
+                self.differences.append(problem)
+                strayed |= {(engine, step.statement.table) for engine in problem.found}
         self._members.reverse()
 
     def results(self, steps: Sequence[Step]) -> tuple[StepResult, ...]:
@@ -105,7 +107,7 @@ class Contest:
         )
 
     def _each(self, when: str, step: str, action: Callable[[Member], Any]) -> dict[str, Any]:
-        """Have each engine do something; what came of it, without those that failed."""
+        """Let each engine do an action; return the results of the engines that did not fail."""
         values = {}
         for member in tuple(self._members):
             self._progress(f"{when}: {step or 'preparation'}, {member.name}")
@@ -132,7 +134,7 @@ def _checksum(table: str, member: Member) -> list[Any]:
 
 
 def _measure(step: Step, member: Member) -> tuple[Cost, list[Any]]:
-    """Have an engine do a step; what it needed, and the answer of a query."""
+    """Let an engine do a step; return its cost, and the answer of a query."""
     root = member.roots[step.statement.table]
     before = sizes(root) if step.writes else {}
     answer, sample = measured(

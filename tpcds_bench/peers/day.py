@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tpcds_bench.peers.engine import Engine
 
 _FRESH = "fresh"
-# Statements of all threads between two rounds of maintenance.
+# Number of statements of all threads between two rounds of maintenance.
 _STATEMENTS = 100
 _POLL = 0.5
 
@@ -29,10 +29,10 @@ class PeerDay:
     """Result of a day.
 
     Args:
-        rate: statements a second.
+        rate: statements per second.
         errors: first lines of the statements' errors.
-        files: below the table's directory at the end.
-        ratio: time of a reading at the end, divided by that of a fresh table of the same rows.
+        files: number of files below the table's directory at the end.
+        ratio: time of a read at the end, divided by the time for a fresh table of the same rows.
     """
 
     rate: float
@@ -42,7 +42,7 @@ class PeerDay:
 
 
 def run(engine: Engine, size: Size) -> PeerDay:
-    """Run a day on an engine, with a thread for each of its processes."""
+    """Run a day on an engine, with a thread in place of each process."""
     root = engine.create(TABLE, PARTITIONED_BY)
     engine.sql(filling(engine.target(TABLE), size)).collect()
     done, errors = [0] * size.processes, list[str]()
@@ -73,7 +73,7 @@ def run(engine: Engine, size: Size) -> PeerDay:
 
 
 def _maintain(engine: Engine, done: list[int], errors: list[str], over: threading.Event) -> None:
-    """Maintain the table after some number of statements, as a scheduler would."""
+    """Maintain the table each time after a number of statements, as a scheduler would."""
     due = _STATEMENTS
     while not over.wait(_POLL):
         if sum(done) >= due:
@@ -85,7 +85,7 @@ def _maintain(engine: Engine, done: list[int], errors: list[str], over: threadin
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of an error's message; of Java's own, where Java raised it."""
+    """Return the first line of an error's message; for a Java exception, of Java's message."""
     text = str(error.java_exception if isinstance(error, Py4JJavaError) else error)
     return text.strip().partition("\n")[0]
 

@@ -1,4 +1,4 @@
-"""Delta Lake."""
+"""Engine: Delta Lake."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Delta(Engine):
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.parquet.compression.codec": "zstd",
-        # Partitions of its own shuffles, 50 by default: as few as all engines have.
+        # Partitions of Delta Lake's internal shuffles, 50 by default: use the same for all engines.
         "spark.databricks.delta.snapshotPartitions": SETTINGS["spark.sql.shuffle.partitions"],
     }
 
     def create(self, table: str, partitioned_by: str | None = None) -> Path:
-        """Make a table with deletion vectors."""
+        """Create a table with deletion vectors."""
         root = self.fresh(table)
         self.sql(
             f"CREATE TABLE {table} ({self.declared()}) USING delta"
@@ -36,11 +36,11 @@ class Delta(Engine):
         return root
 
     def reopen(self, table: str, root: Path) -> None:
-        """Name the directory again: Spark's catalog is in memory."""
+        """Register the directory again, because Spark's catalog is in memory."""
         self.sql(f"CREATE TABLE {table} USING delta LOCATION '{root.as_uri()}'")
 
     def compact(self, table: str) -> None:
-        """Merge small files, then purge what deletion vectors there still are."""
+        """Merge small files, then purge the remaining deletion vectors."""
         self.sql(f"OPTIMIZE {table}").collect()
         self.sql(f"REORG TABLE {table} APPLY (PURGE)").collect()
 
@@ -49,5 +49,5 @@ class Delta(Engine):
         self.sql(f"OPTIMIZE {table} ZORDER BY ({', '.join(columns)})").collect()
 
     def maintain(self, table: str) -> None:
-        """Merge small files (``OPTIMIZE``); files with many deleted rows are rewritten."""
+        """Merge small files (``OPTIMIZE``); this also rewrites files with many deleted rows."""
         self.sql(f"OPTIMIZE {table}").collect()

@@ -1,4 +1,4 @@
-"""Base class of all engines; each engine has a module beside this one."""
+"""Base class of all engines; each engine has a module in this package."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def partitioning(column: str | None) -> str:
 
 
 class Engine(ABC):
-    """Table format in a Spark session of its own.
+    """Table format in a separate Spark session.
 
     Attributes:
-        label: name for people.
-        package: coordinates of its jar in Maven's notation; None if Spark needs no other jar.
-        settings: Spark settings beyond those of every engine.
+        label: name in reports.
+        package: Maven coordinates of the engine's jar; None if Spark needs no other jar.
+        settings: Spark settings in addition to those of every engine.
     """
 
     label: ClassVar[str]
@@ -52,7 +52,7 @@ class Engine(ABC):
         Args:
             spark: session.
             work: directory for tables.
-            columns: those of every table.
+            columns: columns of every table.
         """
         self.spark = spark
         self.work = work
@@ -62,26 +62,26 @@ class Engine(ABC):
 
     @abstractmethod
     def create(self, table: str, partitioned_by: str | None = None) -> Path:
-        """Make an empty table, in the place of the one of this name; the directory of its files."""
+        """Create an empty table, replacing one of this name; return the directory of its files."""
 
     def reopen(self, table: str, root: Path) -> None:  # noqa: B027 - most catalogs are on the disk
-        """Find a table again that another process made.
+        """Open a table that another process created.
 
         Args:
-            table: its name.
+            table: name of the table.
             root: directory of its files, as ``create`` returned it.
         """
 
     @abstractmethod
     def compact(self, table: str) -> None:
-        """Make a table as if it had been written at once."""
+        """Bring a table into the state as if it had been written in one step."""
 
     @abstractmethod
     def cluster(self, table: str, columns: Sequence[str]) -> None:
         """Order the rows of a table along a Z-order curve of some columns."""
 
     def maintain(self, table: str) -> None:  # noqa: B027 - most need nothing
-        """Do what its documents say that one should do from time to time; by default nothing."""
+        """Do the regular maintenance that the engine's documentation recommends, if any."""
 
     def target(self, table: str) -> str:
         """Return the table's name in SQL."""
@@ -96,7 +96,7 @@ class Engine(ABC):
         self.sql(change_sql(change, self.target(change.table), self.columns)).collect()
 
     def run(self, statement: Statement) -> Row:
-        """Run any statement; the row that a query gives, or none."""
+        """Run any statement; return the row of a query, or an empty row."""
         if isinstance(statement, (Count, Maxima)):
             text = read_sql(statement, self.target(statement.table), self.columns)
             return tuple(self.sql(text).collect()[0])
@@ -109,17 +109,17 @@ class Engine(ABC):
         return ()
 
     def checksum(self, table: str) -> Row:
-        """Return the number of rows and a hash of them."""
+        """Return the number of rows and a hash of the rows."""
         return tuple(self.sql(checksum_sql(self.target(table), self.columns)).collect()[0])
 
     def declared(self) -> str:
-        """Return names and types of the columns, as CREATE TABLE has them."""
+        """Return names and types of the columns, in the form of CREATE TABLE."""
         return ", ".join(f"{column.name} {column.spark_type}" for column in self.columns)
 
     def fresh(self, table: str) -> Path:
-        """Drop a table that may be there; an empty directory for the next one of its name.
+        """Drop a table if it exists; return an empty directory for a new table of this name.
 
-        It is another one than before: engines keep what they know about a path.
+        Each call returns another directory, because engines cache information about a path.
         """
         self.sql(f"DROP TABLE IF EXISTS {self.target(table)}")
         if table in self._roots:

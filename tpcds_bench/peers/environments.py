@@ -1,4 +1,4 @@
-"""Virtual environments for the releases of PySpark, made like those of the project's scripts."""
+"""Virtual environments for the releases of PySpark, created as in the project's scripts."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _SCRIPT = ROOT / "scripts" / "environment.sh"
 
 
 class EnvironmentMissingError(RuntimeError):
-    """Error of a virtual environment that could not be made."""
+    """Error of a virtual environment that could not be created."""
 
 
 def environment_python(directory: Path, pyspark: str) -> Path:
-    """Return the interpreter of an environment with a PySpark, which is made where it is missing.
+    """Return the interpreter of an environment with a PySpark; create the environment if missing.
 
     Args:
-        directory: where environments are kept.
-        pyspark: release.
+        directory: directory of the environments.
+        pyspark: release of PySpark.
 
     Raises:
-        EnvironmentMissingError: it could not be made.
+        EnvironmentMissingError: the environment could not be created.
     """
     place = directory.resolve() / f"pyspark-{pyspark}"
     place.parent.mkdir(parents=True, exist_ok=True)

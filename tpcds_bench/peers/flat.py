@@ -1,4 +1,4 @@
-"""Plain ORC: a change of rows rewrites the whole table."""
+"""Engine: plain ORC, where a change of rows rewrites the whole table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Flat(Engine):
-    """Tables of flat ORC; each version of the files has a directory."""
+    """Tables of flat ORC; each version of the files has a separate directory."""
 
     label = "ORC"
 
@@ -37,7 +37,7 @@ class Flat(Engine):
         self._files: dict[str, Path] = {}
 
     def create(self, table: str, partitioned_by: str | None = None) -> Path:
-        """Make a table of flat ORC."""
+        """Create a table of flat ORC."""
         root = self.fresh(table)
         self._files[table] = root / "0"
         self.sql(
@@ -48,7 +48,7 @@ class Flat(Engine):
         return root
 
     def reopen(self, table: str, root: Path) -> None:
-        """Name the directory of the last version again: Spark's catalog is in memory."""
+        """Register the last version's directory again, because Spark's catalog is in memory."""
         self._files[table] = max(root.iterdir(), key=lambda version: int(version.name))
         self.sql(
             f"CREATE TABLE {table} ({self.declared()}) USING orc"
@@ -60,18 +60,18 @@ class Flat(Engine):
         self._write(table, f"SELECT {names(self.columns)} FROM {table}")
 
     def cluster(self, table: str, columns: Sequence[str]) -> None:
-        """Rewrite the table sorted by the first column: plain ORC has no other order."""
+        """Rewrite the table sorted by the first column, because plain ORC has no other order."""
         self._write(table, f"SELECT {names(self.columns)} FROM {table} SORT BY {columns[0]}")
 
     def change(self, change: Change) -> None:
-        """Add files for an INSERT; rewrite the table for all else."""
+        """Add files for an INSERT; rewrite the table for other changes."""
         if isinstance(change, Insert):
             self.sql(change_sql(change, change.table, self.columns))
         else:
             self._write(change.table, rewritten_sql(change, self.columns))
 
     def _write(self, table: str, rows: str) -> None:
-        """Write what a query gives and make it the table."""
+        """Write the rows of a query, and make them the table's content."""
         old = self._files[table]
         new = old.with_name(str(int(old.name) + 1))
         self.sql(rows).write.option("compression", CODEC).orc(new.as_uri())
@@ -81,7 +81,7 @@ class Flat(Engine):
 
 
 def rewritten_sql(change: Update | Delete | Merge, columns: Sequence[Column]) -> str:
-    """Return the query for all rows that a table has after a change.
+    """Return the query of all rows that a table has after a change.
 
     The conditions must not be NULL for any row.
     """

@@ -1,4 +1,4 @@
-"""Apache Hudi."""
+"""Engine: Apache Hudi."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Hudi(Engine):
     }
 
     def create(self, table: str, partitioned_by: str | None = None) -> Path:
-        """Make a table that is merged on read, by the key of store_sales."""
+        """Create a merge-on-read table with the key of store_sales."""
         root = self.fresh(table)
         self.sql(
             f"CREATE TABLE {table} ({self.declared()}) USING hudi"
             f"{partitioning(partitioned_by)}"
             f" TBLPROPERTIES (type = 'mor', primaryKey = '{','.join(KEY)}',"
-            # Its server listens on every interface, and compaction is a step of its own.
+            # Hudi's server listens on every interface, and compaction is a separate step.
             " 'hoodie.parquet.compression.codec' = 'zstd',"
             " 'hoodie.embed.timeline.server' = 'false', 'hoodie.compact.inline' = 'false')"
             f" LOCATION '{root.as_uri()}'"

@@ -1,4 +1,4 @@
-"""Apache Iceberg."""
+"""Engine: Apache Iceberg."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Iceberg(Engine):
 
     def __init__(self, spark: SparkSession, work: Path, columns: Sequence[Column]) -> None:
         super().__init__(spark, work, columns)
-        # The catalog is made when it is first named.
+        # The catalog is created when it is first used.
         spark.conf.set(f"spark.sql.catalog.{_CATALOG}.warehouse", (work / "tables").as_uri())
 
     def create(self, table: str, partitioned_by: str | None = None) -> Path:
-        """Make a table that is merged on read."""
+        """Create a merge-on-read table."""
         self.sql(f"DROP TABLE IF EXISTS {self.target(table)} PURGE")
         modes = ", ".join(
             f"'write.{statement}.mode' = 'merge-on-read'"
@@ -58,7 +58,7 @@ class Iceberg(Engine):
         ).collect()
 
     def cluster(self, table: str, columns: Sequence[str]) -> None:
-        """Rewrite all data files in a sort order, as its page on procedures shows it."""
+        """Rewrite all data files in a sort order, as Iceberg's page on procedures shows."""
         self.sql(
             f"CALL {_CATALOG}.system.rewrite_data_files(table => '{_SCHEMA}.{table}',"
             f" strategy => 'sort', sort_order => 'zorder({', '.join(columns)})',"
@@ -66,11 +66,11 @@ class Iceberg(Engine):
         ).collect()
 
     def maintain(self, table: str) -> None:
-        """Merge small files and old snapshots, as its page on maintenance recommends."""
+        """Merge small files and expire snapshots, as Iceberg's page on maintenance recommends."""
         for procedure in ("rewrite_data_files", "expire_snapshots", "rewrite_manifests"):
             call = f"CALL {_CATALOG}.system.{procedure}(table => '{_SCHEMA}.{table}')"
             self.sql(call).collect()
 
     def target(self, table: str) -> str:
-        """Return the table's name in the catalog of Iceberg."""
+        """Return the table's name in Iceberg's catalog."""
         return f"{_CATALOG}.{_SCHEMA}.{table}"

@@ -1,4 +1,4 @@
-"""Registry of the engines, with the Spark on which each is compared."""
+"""Registry of the engines, and the Spark release for the comparison of each engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENGINES: dict[str, type[Engine]] = {
     "iceberg": Iceberg,
     "hudi": Hudi,
 }
-"""The engines by the names that the command line has for them."""
+"""The engines, by their names on the command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +29,15 @@ class Group:
     """Engines that are compared with each other.
 
     Args:
-        pyspark: release that all of them run on.
-        engines: their names.
+        pyspark: release of PySpark that all engines of the group run on.
+        engines: names of the engines.
     """
 
     pyspark: str
     engines: tuple[str, ...]
 
 
-# Newest releases of Spark that the newest release of each engine runs on.
+# The newest releases of Spark that the newest release of each engine supports.
 GROUPS = (
     Group(pyspark="4.0.5", engines=(SUBJECT, FLAT, "delta", "iceberg")),
     Group(pyspark="3.5.9", engines=(SUBJECT, FLAT, "hudi")),
@@ -45,14 +45,14 @@ GROUPS = (
 
 
 def peers(engines: Collection[str]) -> tuple[str, ...]:
-    """Return those that are neither acidsql nor flat ORC."""
+    """Return the engines that are neither acidsql nor flat ORC."""
     return tuple(name for name in engines if name not in {SUBJECT, FLAT})
 
 
 def groups(wanted: Collection[str]) -> tuple[Group, ...]:
-    """Return the groups with what is wanted in them, or all if nothing is.
+    """Return the groups with the requested engines; all groups if none are requested.
 
-    acidsql and flat ORC are in every group: without a peer of theirs the first one is enough.
+    acidsql and flat ORC are in every group. If only these are requested, the first group is enough.
     """
     narrowed = [
         Group(

@@ -1,4 +1,4 @@
-"""Report of suite ``peers``: for each Spark the cost of every engine, and acidsql's ratios."""
+"""Report of suite ``peers``: the cost of every engine by Spark release, and acidsql's ratios."""
 
 from __future__ import annotations
 
@@ -85,19 +85,21 @@ def _group(scale: float, result: GroupResult, *, text: str = _TEXT) -> tuple[Sec
 
 
 def _anatomies(result: GroupResult) -> Section:
-    """Return where the processor time of each step went; medians of the rounds."""
+    """Return the breakdown of each step's processor time, as medians of the rounds."""
     rows: list[Sequence[Cell]] = []
     for step in result.steps:
         for name in result.engines:
-            found = [cost.anatomy for cost in step.costs.get(name, ()) if cost.anatomy is not None]
-            if not found:
+            anatomies = [
+                cost.anatomy for cost in step.costs.get(name, ()) if cost.anatomy is not None
+            ]
+            if not anatomies:
                 continue
-            compiled = [anatomy.compiled for anatomy in found]
+            compiled = [anatomy.compiled for anatomy in anatomies]
             rows.append(
                 (
                     step.name,
                     ENGINES[name].label,
-                    *(statistics.median(one.seconds[kind] for one in found) for kind in KINDS),
+                    *(statistics.median(one.seconds[kind] for one in anatomies) for kind in KINDS),
                     round(statistics.median(one.programs for one in compiled)),
                     statistics.median(one.seconds for one in compiled),
                     round(statistics.median(one.classes for one in compiled)),
@@ -115,20 +117,20 @@ def _anatomies(result: GroupResult) -> Section:
 
 
 def _problems(result: GroupResult) -> tuple[Section, ...]:
-    """Return sections of differences and failures, which come before the figures."""
+    """Return the sections on differences and failures, which precede the figures."""
     rows: list[Sequence[Cell]] = [
         (failure.when, failure.step, ENGINES[failure.engine].label, f"failed: {failure.message}")
         for failure in result.failures
     ]
     rows += [
         (
-            found.when,
-            found.step,
+            problem.when,
+            problem.step,
             ENGINES[name].label,
-            f"{found.what}: {value}, expected {found.expected}",
+            f"{problem.what}: {value}, expected {problem.expected}",
         )
-        for found in result.differences
-        for name, value in found.found.items()
+        for problem in result.differences
+        for name, value in problem.found.items()
     ]
     if not rows:
         return ()
@@ -162,4 +164,4 @@ def _written(step: StepResult, engines: Sequence[str]) -> tuple[float | None, ..
         [cost.written for cost in step.costs.get(name, ()) if cost.written is not None]
         for name in engines
     )
-    return tuple(statistics.median(found) / 2**20 if found else None for found in sizes)
+    return tuple(statistics.median(written) / 2**20 if written else None for written in sizes)

@@ -17,9 +17,9 @@ class Cost:
     """Cost of a step for one engine in one round.
 
     Args:
-        sample: seconds.
-        written: bytes; None for a query.
-        anatomy: of the processor time; None if it was not looked at.
+        sample: seconds of the step.
+        written: number of bytes written; None for a query.
+        anatomy: breakdown of the processor time; None if it was not measured.
     """
 
     sample: Sample
@@ -34,7 +34,7 @@ class StepResult:
     Args:
         name: name of the step.
         goal: goal for the processor time, or None.
-        costs: costs of each engine, round by round.
+        costs: costs of each engine in each round.
     """
 
     name: str
@@ -48,27 +48,27 @@ class StepResult:
 
     @property
     def best_peer(self) -> str | None:
-        """Peer with the least processor time; None if none was measured."""
-        found = {name: self.cpu(name) for name in peers(self.costs)}
-        known = {name: cpu for name, cpu in found.items() if cpu is not None}
+        """Peer with the least processor time; None if no peer was measured."""
+        by_peer = {name: self.cpu(name) for name in peers(self.costs)}
+        known = {name: cpu for name, cpu in by_peer.items() if cpu is not None}
         return min(known, key=known.__getitem__) if known else None
 
     def ratio(self, engine: str | None) -> float | None:
-        """Return the processor time of acidsql divided by an engine's; None if one is missing."""
+        """Return acidsql's processor time divided by an engine's; None if one is missing."""
         subject = self.cpu(SUBJECT)
         other = None if engine is None else self.cpu(engine)
         return None if subject is None or not other else subject / other
 
     @property
     def goal_ratio(self) -> float | None:
-        """Ratio to which the goal applies; None if there is no goal or it was not measured."""
+        """Ratio that the goal applies to; None without a goal or a measurement."""
         if self.goal is None:
             return None
         return self.ratio(FLAT if self.goal.against is Yardstick.FLAT else self.best_peer)
 
     @property
     def met(self) -> bool | None:
-        """Return whether the goal was reached; None if there is none or it was not measured."""
+        """Return whether the goal was reached; None without a goal or a measurement."""
         ratio = self.goal_ratio
         return None if ratio is None or self.goal is None else ratio <= self.goal.limit
 
@@ -78,7 +78,7 @@ class Difference:
     """Difference between the engines after a step.
 
     Args:
-        step: its name.
+        step: name of the step.
         when: the round.
         what: the quantity that was compared.
         expected: value of flat ORC, or of the first engine.
@@ -93,19 +93,19 @@ class Difference:
 
     def without(self, engines: Collection[str]) -> Difference | None:
         """Return the difference without some engines; None if no engine is left."""
-        found = {name: answer for name, answer in self.found.items() if name not in engines}
-        return replace(self, found=found) if found else None
+        left = {name: answer for name, answer in self.found.items() if name not in engines}
+        return replace(self, found=left) if left else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Failure of an engine that could not go on.
+    """Failure of an engine that could not continue.
 
     Args:
-        engine: its name.
-        when: the round, or the phase before the first.
-        step: name of the step; empty before the first.
-        message: reason.
+        engine: name of the engine.
+        when: the round, or the phase before the first round.
+        step: name of the step; empty before the first step.
+        message: reason of the failure.
     """
 
     engine: str
@@ -119,12 +119,12 @@ class GroupResult:
     """Result of one group of engines.
 
     Args:
-        pyspark: release on which they ran.
+        pyspark: release of PySpark that the engines ran on.
         python: version of Python.
-        engines: their names.
-        steps: the costs.
-        differences: differences between them.
-        failures: engines that failed.
+        engines: names of the engines.
+        steps: costs of the steps.
+        differences: differences between the engines.
+        failures: failures of engines.
     """
 
     pyspark: str
@@ -136,23 +136,23 @@ class GroupResult:
 
 
 def passed(results: Sequence[GroupResult]) -> bool:
-    """Return whether all engines did everything with the same results; goals do not count."""
+    """Return whether all engines did all steps with the same results, regardless of goals."""
     return not any(result.differences or result.failures for result in results)
 
 
 def difference(step: str, when: str, what: str, answers: Mapping[str, object]) -> Difference | None:
-    """Compare what the engines answered.
+    """Compare the answers of the engines.
 
     Args:
         step: name of the step.
         when: the round.
-        what: what they answered to.
-        answers: by engine.
+        what: the quantity that is compared.
+        answers: answer of each engine.
     """
     if not answers:
         return None
     expected = answers.get(FLAT, next(iter(answers.values())))
-    found = {name: str(answer) for name, answer in answers.items() if answer != expected}
-    if not found:
+    wrong = {name: str(answer) for name, answer in answers.items() if answer != expected}
+    if not wrong:
         return None
-    return Difference(step=step, when=when, what=what, expected=str(expected), found=found)
+    return Difference(step=step, when=when, what=what, expected=str(expected), found=wrong)

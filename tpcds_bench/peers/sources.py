@@ -1,6 +1,6 @@
-"""Source rows of all engines, and the keys of those that are changed.
+"""Source rows of all engines, and the keys of the rows that are changed.
 
-DuckDB chooses them once, so that every engine does exactly the same.
+DuckDB chooses them once, so that every engine does exactly the same work.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from tpcds_bench.data import Column, Dataset, duckdb_with
 
 APPENDED = 10_000
 SCATTERED = 360
-_SMALL_TICKETS = 2_400  # of a dozen rows each: all there are at scale factor 0.01
-# Higher than any ticket number of the data.
+_SMALL_TICKETS = 2_400  # with a dozen rows each: all tickets at scale factor 0.01
+# Higher than any ticket number in the data.
 _NEW_TICKETS, _MERGED_TICKETS = 10**9, 2 * 10**9
 
 
@@ -28,8 +28,8 @@ class Keys:
         deleted: ticket and item of a row to delete.
         small_updated: ticket and item of a row of the small table to update.
         small_deleted: ticket and item of a row of the small table to delete.
-        scattered: tickets, each with one row whose item leaves 7 when divided by 12.
-        tickets: first and last of a twentieth of the tickets.
+        scattered: tickets, each with one row whose item number modulo 12 is 7.
+        tickets: first and last ticket of a range with a twentieth of the tickets.
         days: first and last of 30 days.
         customer: customer of a row.
     """
@@ -46,7 +46,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Data of a scale factor, as a worker needs it.
+    """Data of a scale factor for a worker.
 
     Args:
         columns: columns of store_sales.
@@ -64,7 +64,7 @@ def make_sources(data: Dataset, directory: Path) -> Sources:
 
     Args:
         data: source data.
-        directory: does not exist yet, and gets the Parquet files of the views.
+        directory: new directory for the Parquet files of the views; it must not exist.
     """
     directory.mkdir()
     columns = tuple(data.columns["store_sales"])
@@ -73,7 +73,7 @@ def make_sources(data: Dataset, directory: Path) -> Sources:
             f"SELECT * REPLACE (ss_ticket_number + {_NEW_TICKETS} AS ss_ticket_number)"
             f" FROM store_sales ORDER BY ss_ticket_number, ss_item_sk LIMIT {APPENDED}"
         ),
-        # Of 60 tickets one, with other quantities; every third row under a number that is new.
+        # One in 60 tickets, with other quantities; every third row has a new ticket number.
         "merged_rows": (
             "SELECT * REPLACE (ss_ticket_number + IF(ss_item_sk % 3 = 0, "
             f"{_MERGED_TICKETS}, 0) AS ss_ticket_number, ss_quantity + 1 AS ss_quantity)"
@@ -96,7 +96,7 @@ def make_sources(data: Dataset, directory: Path) -> Sources:
 
 
 def sources_of(message: Mapping[str, Any]) -> Sources:
-    """Return the sources that :func:`dataclasses.asdict` made a message of."""
+    """Return the sources in a message that :func:`dataclasses.asdict` created."""
     keys: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in message["keys"].items()
@@ -148,10 +148,10 @@ def _row_of(duck: Any, ticket: int) -> tuple[int, int]:
 
 
 def _customer_of(duck: Any, row: tuple[int, int]) -> int:
-    """Return a customer with a ticket not below that of a row."""
-    found: tuple[int] = duck.execute(
+    """Return a customer with a ticket number not below that of a row."""
+    customer: tuple[int] = duck.execute(
         "SELECT ss_customer_sk FROM store_sales"
         f" WHERE ss_ticket_number >= {row[0]} AND ss_customer_sk IS NOT NULL"
         " ORDER BY ss_ticket_number, ss_item_sk LIMIT 1"
     ).fetchone()
-    return found[0]
+    return customer[0]

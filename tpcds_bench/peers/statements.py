@@ -10,7 +10,7 @@ from tpcds_bench.data import Column
 from tpcds_bench.tables import maxima, names
 
 KEY = ("ss_ticket_number", "ss_item_sk")
-"""What identifies a row of store_sales."""
+"""Columns that identify a row of store_sales."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Insert:
     """Add all rows of a view.
 
     Args:
-        table: what is changed.
+        table: table that is changed.
         source: temporary view with the same columns.
     """
 
@@ -31,7 +31,7 @@ class Update:
     """Give a column of some rows another value.
 
     Args:
-        table: what is changed.
+        table: table that is changed.
         column: the column.
         value: expression of its new value.
         where: condition of the rows.
@@ -48,7 +48,7 @@ class Delete:
     """Remove some rows.
 
     Args:
-        table: what is changed.
+        table: table that is changed.
         where: condition of the rows.
     """
 
@@ -61,9 +61,9 @@ class Merge:
     """Delete, replace and insert rows by their key; the table is ``t`` and the source ``s``.
 
     Args:
-        table: what is changed.
+        table: table that is changed.
         source: temporary view with the same columns.
-        deleted: which of the rows that are there go.
+        deleted: condition of the matched rows that are deleted.
     """
 
     table: str
@@ -73,10 +73,10 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compact:
-    """Make a table as if it had been written at once.
+    """Bring a table into the state as if it had been written in one step.
 
     Args:
-        table: what is compacted.
+        table: table that is compacted.
     """
 
     table: str
@@ -84,10 +84,10 @@ class Compact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Rewrite a table so that conditions on either of some columns skip most of it.
+    """Rewrite a table so that a condition on any of some columns skips most of the table.
 
     Args:
-        table: what is rewritten.
+        table: table that is rewritten.
         columns: the columns.
     """
 
@@ -100,8 +100,8 @@ class Count:
     """Count rows.
 
     Args:
-        table: what is read.
-        where: condition of the rows; all if empty.
+        table: table that is read.
+        where: condition of the rows; all rows if empty.
     """
 
     table: str
@@ -113,8 +113,8 @@ class Maxima:
     """Read every column.
 
     Args:
-        table: what is read.
-        where: condition of the rows; all if empty.
+        table: table that is read.
+        where: condition of the rows; all rows if empty.
     """
 
     table: str
@@ -151,15 +151,15 @@ def change_sql(change: Change, target: str, columns: Sequence[Column]) -> str:
 
 
 def read_sql(read: Read, target: str, columns: Sequence[Column]) -> str:
-    """Return the SQL of a query; arguments as of :func:`change_sql`."""
+    """Return the SQL of a query; for the arguments see :func:`change_sql`."""
     selected = "count(*)" if isinstance(read, Count) else maxima(columns)
     return f"SELECT {selected} FROM {target}" + (f" WHERE {read.where}" if read.where else "")
 
 
 def checksum_sql(target: str, columns: Sequence[Column]) -> str:
-    """Return the query for a checksum of a table, the same for any order of its rows.
+    """Return the query of a table's checksum, which does not depend on the order of rows.
 
-    ``xxhash64`` passes over NULL, so whether a value is one is hashed beside it.
+    ``xxhash64`` ignores NULL, so the query also hashes whether each value is NULL.
     """
     hashed = ", ".join(f"{column.name}, {column.name} IS NULL" for column in columns)
     return f"SELECT count(*), sum(CAST(xxhash64({hashed}) AS DECIMAL(38,0))) FROM {target}"

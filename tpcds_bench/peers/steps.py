@@ -1,4 +1,4 @@
-"""Steps that are measured, in order, with the goals of acidsql."""
+"""Measured steps in their order, with the goals of acidsql."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tpcds_bench.peers.statements import (
 )
 
 TABLE, SMALL = "store_sales", "small"
-"""The tables that each round makes again; the small one is loaded before its steps."""
+"""The tables that each round creates again; the small table is loaded before its steps."""
 
 
 _SCATTERED_PERCENT = "ss_ticket_number % 100 = 37"
 
 
 class Yardstick(StrEnum):
-    """Contender with which acidsql is compared."""
+    """Contender that acidsql is compared with."""
 
     PEER = "best peer"
     FLAT = "flat ORC"
@@ -77,7 +77,7 @@ def steps(keys: Keys) -> tuple[Step, ...]:
 
 
 def cold_steps(keys: Keys) -> tuple[Step, ...]:
-    """Return the steps that are done in new processes, each the first of its kind there."""
+    """Return the steps that run in new processes, each as the first of its kind."""
     warm = {step.name: step.statement for step in steps(keys)}
     goals = {
         "INSERT of all rows": _peer(0.8),
@@ -89,21 +89,21 @@ def cold_steps(keys: Keys) -> tuple[Step, ...]:
         "max of all columns": _peer(0.8),
         "major compaction": _peer(0.8),
     }
-    found = Count(table=TABLE, where=_SCATTERED_PERCENT)
-    statements = {**warm, "find 1 % scattered": found}
+    count = Count(table=TABLE, where=_SCATTERED_PERCENT)
+    statements = {**warm, "find 1 % scattered": count}
     return tuple(
         Step(name=name, statement=statements[name], goal=goal) for name, goal in goals.items()
     )
 
 
-def chosen(found: Sequence[Step], only: Sequence[str]) -> tuple[Step, ...]:
-    """Return the steps whose names have one of these parts, or all if there are none.
+def chosen(every: Sequence[Step], only: Sequence[str]) -> tuple[Step, ...]:
+    """Return the steps with one of these parts in their names, or all if no parts are given.
 
-    The first, which fills the table, is always among them.
+    The first step fills the table, so it is always included.
     """
     return tuple(
         step
-        for number, step in enumerate(found)
+        for number, step in enumerate(every)
         if number == 0 or not only or any(part in step.name for part in only)
     )
 

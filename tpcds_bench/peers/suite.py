@@ -23,9 +23,9 @@ class Setup:
     """Setup of a comparison.
 
     Args:
-        warm_up: small sources, with which every engine does everything once.
-        measured: the sources that are measured.
-        environments: directory that keeps virtual environments between runs.
+        warm_up: small sources, with which every engine does all steps once.
+        measured: sources for the measured rounds.
+        environments: directory that stores virtual environments between runs.
         work: empty directory.
         driver_memory: heap of each JVM, in Spark's notation.
     """
@@ -43,10 +43,10 @@ def run(
     """Compare the engines of each group, one group after the other.
 
     Args:
-        setup: what is needed.
+        setup: setup of the comparison.
         groups: the groups.
-        rounds: rounds that count.
-        only: parts of the names of steps; all are measured if there are none.
+        rounds: rounds that are counted.
+        only: parts of the names of steps; all steps are measured if there are none.
     """
     return tuple(_compare(setup, group, rounds, only) for group in groups)
 
@@ -79,7 +79,7 @@ def _compare(setup: Setup, group: Group, rounds: int, only: Sequence[str]) -> Gr
 def _start(
     setup: Setup, group: Group, stack: ExitStack
 ) -> tuple[tuple[Member, ...], tuple[Failure, ...]]:
-    """Start a worker for each engine; the stack ends them."""
+    """Start a worker for each engine; the stack stops the workers."""
     tqdm.write(f"environment with PySpark {group.pyspark} in {setup.environments}")
     try:
         python = environment_python(setup.environments, group.pyspark)

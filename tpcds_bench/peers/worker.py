@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 def brief(error: str) -> str:
-    """Return what an error says first, and the cause at the end of its chain.
+    """Return the first line of an error, and the last cause of its chain.
 
-    A JVM puts pages of stack traces in between.
+    A JVM prints pages of stack traces in between.
     """
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     said = [line for line in lines if not re.match(r"at [\w.$]+[.(]|\.\.\. \d+ more", line)]
@@ -48,10 +48,10 @@ def brief(error: str) -> str:
 
 
 class Worker:
-    """Carries out messages.
+    """Worker that executes messages.
 
     Args:
-        name: of the engine.
+        name: name of the engine.
         spark: session.
         work: directory for tables.
     """
@@ -76,13 +76,13 @@ class Worker:
 
     @property
     def engine(self) -> Engine:
-        """Engine, once sources have been opened."""
+        """The engine; sources must have been opened."""
         if self._engine is None:
             raise RuntimeError("the first message must be 'open'")
         return self._engine
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a message says; the answer to it."""
+        """Execute a message; return the answer."""
         try:
             return {"value": self._actions[message["do"]](message)}
         except (*FAILURES, CompactionError) as err:
@@ -92,8 +92,8 @@ class Worker:
         sources = sources_of(message["sources"])
         for name, path in sources.views.items():
             self._spark.read.parquet(path).createOrReplaceTempView(name)
-        found = (*steps(sources.keys), *cold_steps(sources.keys))
-        self._steps = {step.name: step for step in found}
+        every = (*steps(sources.keys), *cold_steps(sources.keys))
+        self._steps = {step.name: step for step in every}
         if self._engine is None:
             self._engine = self._type(self._spark, self._work, sources.columns)
 
@@ -117,8 +117,8 @@ def main(name: str, work: Path, driver_memory: str) -> None:
         settings = dict(engine.settings)
         if engine.package is not None:
             settings["spark.jars.packages"] = engine.package
-            # A local Maven repository may have a description of a jar and not the jar, for which
-            # Spark then looks nowhere else: the environment is home to a cache of its own.
+            # A local Maven repository may contain the description of a jar but not the jar. Spark
+            # would not look for the jar elsewhere, so the environment has a separate cache.
             settings["spark.driver.extraJavaOptions"] = f"-Duser.home={sys.prefix}"
         with spark_session(work, driver_memory=driver_memory, settings=settings) as spark:
             worker = Worker(name, spark, work)
@@ -129,7 +129,7 @@ def main(name: str, work: Path, driver_memory: str) -> None:
 
 
 def _answers() -> IO[str]:
-    """Take standard output only for answers: the JVM's prints go where errors do."""
+    """Reserve standard output for answers, and send the JVM's output to standard error."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     return answers

@@ -3,17 +3,17 @@ package acidsql.curve;
 import java.util.Arrays;
 
 /**
- * Places of rows on a Hilbert curve through the range ids of some columns. The generated programs
- * of Spark call the static methods for each row. {@code format/zorder.py} has the same in Python,
- * and makes bounds, ids and tables.
+ * Places of rows on a Hilbert curve through the range ids of some columns. Spark's generated
+ * programs call the static methods for each row. {@code format/zorder.py} implements the same curve
+ * in Python, and creates the bounds, ids and tables.
  */
 public final class HilbertCurve {
-  /** Returns the class, whose static methods are called. */
+  /** Returns the class that has the static methods. */
   public Class methods() {
     return HilbertCurve.class;
   }
 
-  /** Returns numbers that are separated by commas. */
+  /** Parses numbers that are separated by commas. */
   public int[] ints(String text) {
     String[] parts = parts(text);
     int[] numbers = new int[parts.length];
@@ -23,7 +23,7 @@ public final class HilbertCurve {
     return numbers;
   }
 
-  /** Returns numbers that are separated by commas. */
+  /** Parses numbers that are separated by commas. */
   public long[] longs(String text) {
     String[] parts = parts(text);
     long[] numbers = new long[parts.length];
@@ -33,7 +33,7 @@ public final class HilbertCurve {
     return numbers;
   }
 
-  /** Returns numbers that are separated by commas. */
+  /** Parses numbers that are separated by commas. */
   public double[] doubles(String text) {
     String[] parts = parts(text);
     double[] numbers = new double[parts.length];
@@ -47,17 +47,17 @@ public final class HilbertCurve {
     return text.isEmpty() ? new String[0] : text.split(",");
   }
 
-  /** Returns the id of the range of a number; {@code bounds} has the lowest of all but the first. */
+  /** Returns the id of a number's range; bounds are the lowest numbers but of the first range. */
   public static int id(long[] bounds, int[] ids, long key) {
     return ids[range(Arrays.binarySearch(bounds, key))];
   }
 
-  /** Returns the id of the range of a number; NaN is above all others. */
+  /** Returns the id of a number's range; NaN is above all other numbers. */
   public static int id(double[] bounds, int[] ids, double key) {
     return ids[range(Arrays.binarySearch(bounds, key))];
   }
 
-  /** Returns the id of the range of a text; bounds are of its class. */
+  /** Returns the id of a text's range; the bounds have the text's class. */
   public static int id(Object[] bounds, int[] ids, Object key) {
     return ids[range(Arrays.binarySearch(bounds, key))];
   }
@@ -70,8 +70,8 @@ public final class HilbertCurve {
    * Returns the place of a row.
    *
    * @param table steps of the curve ({@code hilbert_table})
-   * @param columns their number, from 2 to 5; the ids of others are not read
-   * @param bits of an id
+   * @param columns number of columns, from 2 to 5; further ids are ignored
+   * @param bits number of bits of an id
    */
   public static long place(
       int[] table, int columns, int bits, int a, int b, int c, int d, int e) {

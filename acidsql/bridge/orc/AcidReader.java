@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** Reads the parts of files of a task, one after the other. */
+/** Reads the file parts of a task, one after the other. */
 final class AcidReader implements PartitionReader {
   private final ReadPlan plan;
   private final Splits.Part[] parts;
@@ -25,7 +25,7 @@ final class AcidReader implements PartitionReader {
     this.conf = conf;
   }
 
-  /** Makes the readers of tasks. */
+  /** Creates the readers of tasks. */
   static final class Factory implements PartitionReaderFactory {
     private final ReadPlan plan;
     private final Broadcast conf;

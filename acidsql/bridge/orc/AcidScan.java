@@ -28,11 +28,11 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** What a query reads of a table. */
+/** Scan of a table by a query. */
 final class AcidScan
     implements Scan, Batch, SupportsRuntimeV2Filtering, SupportsReportStatistics {
   private static final int ROW_OVERHEAD = 8; // bytes that Spark adds for each row
-  private static final String COUNT = "count"; // asks Python for the number of rows, -1 if unknown
+  private static final String COUNT = "count"; // requests the number of rows, -1 if unknown
   private final AcidTable table;
   private final StructType required;
   private final Predicate[] pushed;
@@ -46,7 +46,7 @@ final class AcidScan
     this.aggregates = aggregates;
   }
 
-  /** Collects what Spark reports of a query. */
+  /** Collects the columns, predicates and aggregates that Spark reports for a query. */
   static final class Builder
       implements ScanBuilder,
           SupportsPushDownRequiredColumns,
@@ -56,7 +56,7 @@ final class AcidScan
     private StructType required;
     private Predicate[] pushed = new Predicate[0];
     private Aggregates aggregates;
-    private Aggregates counted; // of which no file is read
+    private Aggregates counted; // aggregates that need no file
 
     Builder(AcidTable table) {
       this.table = table;
@@ -67,7 +67,7 @@ final class AcidScan
       required = wanted;
     }
 
-    /** Takes all predicates, which leave out some rows, and leaves them to Spark for all rows. */
+    /** Uses all predicates to skip rows, and returns them so that Spark evaluates them too. */
     public Predicate[] pushPredicates(Predicate[] predicates) {
       pushed = predicates;
       return predicates;
@@ -77,7 +77,7 @@ final class AcidScan
       return pushed;
     }
 
-    /** Returns whether nothing but the number of rows is asked, and Python knows it. */
+    /** Returns whether the query needs only the number of rows, and Python knows it. */
     public boolean supportCompletePushDown(Aggregation wanted) {
       Aggregates found = pushed.length == 0 ? Aggregates.of(table, wanted) : null;
       if (found != null && found.isCount()) {
@@ -87,7 +87,7 @@ final class AcidScan
       return counted != null;
     }
 
-    /** Takes aggregates of all rows, which Spark merges: each task returns those of its files. */
+    /** Accepts aggregates of all rows. Spark merges the aggregates that tasks return. */
     public boolean pushAggregation(Aggregation wanted) {
       if (counted == null && pushed.length == 0 && table.isWhole) {
         aggregates = Aggregates.of(table, wanted);
@@ -115,7 +115,7 @@ final class AcidScan
     return this;
   }
 
-  /** Has Spark ask for the partitions when it runs the query, and not to plan it. */
+  /** Makes Spark request the partitions when it runs the query, and not when it plans it. */
   public Scan.ColumnarSupportMode columnarSupportMode() {
     return aggregates == null
         ? Scan.ColumnarSupportMode.SUPPORTED
@@ -151,7 +151,7 @@ final class AcidScan
       }
     }
     final long rows = table.rows;
-    // As Spark reckons for its own tables: by rows if its cost-based optimiser is on.
+    // Like Spark's estimate for its own tables: by rows if the cost-based optimiser is on.
     final long bytes =
         rows >= 0 && SQLConf.get().cboEnabled()
             ? rows * read
@@ -172,16 +172,16 @@ final class AcidScan
   }
 
   /**
-   * Asks Python for the parts of files that are read.
+   * Requests the file parts to read from Python.
    *
-   * <p>A request has the settings for the parts, see AcidTable, then the ordinals of the partitions
-   * that the predicates leave, or "all"; separated by blanks.
+   * <p>A request contains the settings for the parts (see AcidTable), then the ordinals of the
+   * partitions that the predicates retain, or "all". Blanks separate them.
    */
   public InputPartition[] planInputPartitions() {
     try {
       String request = table.splitSettings() + " " + keptPartitions();
       InputPartition[] found = Splits.decode(table.ask(request), table.partitions());
-      // Aggregates of no rows are a row, too.
+      // Aggregates over no rows also make a row.
       boolean isEmpty = found.length == 0 && aggregates != null;
       return isEmpty ? new InputPartition[] {new Splits.Task(new Splits.Part[0])} : found;
     } catch (java.io.IOException error) {
@@ -208,7 +208,7 @@ final class AcidScan
     return count == partitions.length ? "all" : kept.toString();
   }
 
-  /** Returns false if a predicate holds for no row of a partition. */
+  /** Returns false if a predicate is true for no row of a partition. */
   private boolean mayHold(Expression expression, Object[] partition) {
     if (!(expression instanceof Predicate)) {
       return true;
@@ -262,7 +262,7 @@ final class AcidScan
         : new AggregateReader.Factory(plan, aggregates, table.newConfiguration());
   }
 
-  /** Of two equal scans Spark runs one. */
+  /** Spark runs only one of two equal scans. */
   public boolean equals(Object other) {
     if (!(other instanceof AcidScan)) {
       return false;

@@ -35,38 +35,38 @@ import scala.Option;
 /**
  * A snapshot of a table, whose files Python plans when a query runs.
  *
- * <p>Its columns are those of the table in their order, those of its partitions last. What else is
- * known of a row is in metadata columns: its row id, whether it was deleted, the index of its
+ * <p>Its columns are the table's columns in order, with the partition columns last. Metadata
+ * columns contain other properties of a row: its row id, whether it was deleted, the index of its
  * partition, the write id of its last event, and the operation of the event that is read. Spark
- * reports the predicates and columns of a query. Python gets the partitions that they leave, and
- * answers with the parts of files that tasks read.
+ * reports the predicates and columns of a query. Python gets the partitions that the predicates
+ * retain, and returns the file parts that tasks read.
  */
 public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
-  // Metadata columns, by their indexes.
+  // Indexes of the metadata columns.
   static final int ROW_ID_COLUMN = 0;
   static final int IS_DELETED_COLUMN = 1;
   static final int PARTITION_COLUMN = 2;
   static final int WRITE_ID_COLUMN = 3;
   static final int OPERATION_COLUMN = 4;
   static final int METADATA_COLUMNS = 5;
-  // What becomes of deleted rows.
+  // Ways to treat deleted rows.
   static final int HIDDEN = 0;
-  static final int SHOWN = 1; // beside the others, with the write id that deleted them
-  static final int ONLY = 2; // without the others
+  static final int SHOWN = 1; // with the other rows; their row ids have the write id of the delete
+  static final int ONLY = 2; // without the other rows
   static final StructType ROW_ID =
       new StructType()
           .add("writeid", DataTypes.LongType)
           .add("bucketid", DataTypes.IntegerType)
           .add("rowid", DataTypes.LongType);
-  final StructType declared; // columns that files have
+  final StructType declared; // columns in the files
   final StructType partitionSchema;
-  private final Function planner; // a String to byte[]
+  private final Function planner; // from String to byte[]
   final long bytes;
   final long rows;
   final String zone;
   final int deletedRows; // HIDDEN, SHOWN or ONLY
-  final boolean isWhole; // whether all rows of the files count
-  private Map analyzed; // null until Python was asked
+  final boolean isWhole; // whether the table consists of all rows of the files
+  private Map analyzed; // null until Python returned them
   private final String name;
   private final String key;
   private final StructType schema;
@@ -76,17 +76,17 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   private Object[] initial; // by position, values of columns in files that lack them
 
   /**
-   * Makes the table.
+   * Creates the table.
    *
-   * @param name which EXPLAIN shows
+   * @param name name that EXPLAIN shows
    * @param key equal for two tables only if they have the same rows
-   * @param declared columns of the files, perhaps with CHAR and VARCHAR
-   * @param partitionSchema columns of the partitions
-   * @param virtual names of the metadata columns, by their indexes, with NUL between them
-   * @param planner is given a request, see AcidScan, and returns what Splits decodes
+   * @param declared columns of the files, which can have CHAR and VARCHAR
+   * @param partitionSchema partition columns
+   * @param virtual names of the metadata columns, in the order of their indexes, separated by NUL
+   * @param planner takes a request (see AcidScan), and returns bytes that Splits decodes
    * @param zone time zone of the session
-   * @param numbers bytes and rows of the table; what becomes of deleted rows; 1 if all rows of the
-   *     files count, so that their statistics are exact; separated by blanks
+   * @param numbers bytes of the table; number of rows; how to treat deleted rows; 1 if the table
+   *     consists of all rows of the files, so that their statistics are exact; separated by blanks
    */
   public AcidTable(
       String name,
@@ -135,17 +135,17 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   /**
    * Sets the values of the partitions.
    *
-   * @param values number of the partitions, then each value: -1 for NULL, or the length of a text
-   *     and its UTF-8 bytes; Spark casts it by the settings of the session that calls
+   * @param values number of partitions, then each value: -1 for NULL, or the length of a text and
+   *     its UTF-8 bytes. Spark casts the text by the settings of the calling session.
    */
   public void setPartitions(byte[] values) throws IOException {
     partitions = decode(values, partitionSchema);
   }
 
   /**
-   * Sets the values that columns have in files from before they were added.
+   * Sets the values of columns in files that are older than the columns.
    *
-   * @param values of one partition with all columns of the files, see setPartitions
+   * @param values one partition with all columns of the files, see setPartitions
    */
   public void setInitial(byte[] values) throws IOException {
     StructType read = (StructType) CharVarcharUtils.replaceCharVarcharWithString(declared);
@@ -176,8 +176,8 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   }
 
   /**
-   * Returns what ANALYZE TABLE has computed of columns, as AnalyzedColumn by name. Python is asked
-   * for it once, if Spark's optimiser is to use it.
+   * Returns the column statistics of ANALYZE TABLE, as AnalyzedColumn by name. They are requested
+   * from Python once, and only if Spark's optimiser uses them.
    */
   synchronized Map analyzed() {
     if (analyzed == null) {
@@ -204,7 +204,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     return new Cast(literal, type, Option.apply(zone)).eval(null);
   }
 
-  /** Asks Python. */
+  /** Sends a request to Python. */
   byte[] ask(String request) {
     Object answer = PythonCalls.call(planner, request);
     if (answer instanceof RuntimeException) {
@@ -221,7 +221,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     return initial;
   }
 
-  /** Returns the position of a column; of a metadata column, -1 less its index. */
+  /** Returns the position of a column; for a metadata column, -1 minus its index. */
   int positionOf(String column) {
     Option found = schema.getFieldIndex(column);
     for (int i = 0; found.isEmpty() && i < metadata.length; i++) {
@@ -232,7 +232,7 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
     return ((Integer) found.get()).intValue();
   }
 
-  /** Returns the settings of the session that runs a query, for the files. */
+  /** Returns the Hadoop settings of the session that runs a query. */
   Broadcast newConfiguration() {
     return context.broadcast(
         new SerializableConfiguration(
@@ -240,8 +240,8 @@ public final class AcidTable implements SupportsRead, SupportsMetadataColumns {
   }
 
   /**
-   * Returns the number of tasks that run at once, the largest part of a file, and the bytes that
-   * opening a file counts as, by the settings of the session that runs a query.
+   * Returns the number of tasks that run in parallel, the largest part of a file, and the number of
+   * bytes that opening a file counts for, by the settings of the session that runs a query.
    */
   String splitSettings() {
     SQLConf settings = SQLConf.get();

@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** Returns the aggregates of the files of a task, in one row. */
+/** Returns one row with the aggregates of a task's files. */
 final class AggregateReader implements PartitionReader {
   private final ReadPlan plan;
   private final Aggregates aggregates;
@@ -25,7 +25,7 @@ final class AggregateReader implements PartitionReader {
     this.conf = conf;
   }
 
-  /** Makes the readers of tasks. */
+  /** Creates the readers of tasks. */
   static final class Factory implements PartitionReaderFactory {
     private final ReadPlan plan;
     private final Aggregates aggregates;
@@ -52,7 +52,7 @@ final class AggregateReader implements PartitionReader {
   public Object get() {
     Object[] found = aggregates.none();
     for (int i = 0; i < parts.length; i++) {
-      // The first part of a file stands for all of it.
+      // Only the first part of a file counts, for the whole file.
       if (parts[i].start == 0) {
         add(parts[i], found);
       }

@@ -26,18 +26,18 @@ import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/** Counts, least and greatest values of columns, which the statistics of files contain. */
+/** Counts, lowest and highest values of columns, which the statistics of files contain. */
 final class Aggregates implements Serializable {
   private static final int COUNT_ALL = 0;
   private static final int COUNT = 1;
   private static final int MIN = 2;
   private static final int MAX = 3;
   private static final long FIRST_GREGORIAN_DAY = -141427; // 1582-10-15
-  final StructType columns; // that are aggregated
-  final StructType result; // what a task returns a row of
+  final StructType columns; // the aggregated columns
+  final StructType result; // columns of the row that a task returns
   private final int[] functions;
-  private final int[] places; // of each function, index of its column, or -1
-  private final long counted; // rows that are known without a file
+  private final int[] places; // for each function, index of its column, or -1
+  private final long counted; // number of rows if known without files, or -1
 
   private Aggregates(
       StructType columns, StructType result, int[] functions, int[] places, long counted) {
@@ -48,7 +48,7 @@ final class Aggregates implements Serializable {
     this.counted = counted;
   }
 
-  /** Returns whether all rows are counted, and nothing else is asked. */
+  /** Returns whether all functions count all rows. */
   boolean isCount() {
     boolean isCount = true;
     for (int i = 0; i < functions.length; i++) {
@@ -57,12 +57,12 @@ final class Aggregates implements Serializable {
     return isCount;
   }
 
-  /** Returns the same for a number of rows; no file is read. */
+  /** Returns these aggregates for a known number of rows, without reading files. */
   Aggregates of(long rows) {
     return new Aggregates(columns, result, functions, places, rows);
   }
 
-  /** Returns the aggregates that Spark wants, or null if statistics do not contain one of them. */
+  /** Returns the aggregates that Spark requests, or null if statistics do not contain them all. */
   static Aggregates of(AcidTable table, Aggregation wanted) {
     AggregateFunc[] all = wanted.aggregateExpressions();
     int[] functions = new int[all.length];
@@ -97,7 +97,7 @@ final class Aggregates implements Serializable {
     return isGrouped ? null : new Aggregates(columns, result, functions, places, -1);
   }
 
-  /** Returns whether statistics have the least and greatest values of a type as Spark has them. */
+  /** Returns whether the lowest and highest values of a type in statistics are also Spark's. */
   private static boolean isTold(DataType type) {
     return type instanceof ByteType
         || type instanceof ShortType
@@ -107,7 +107,7 @@ final class Aggregates implements Serializable {
         || type instanceof DecimalType;
   }
 
-  /** Returns the aggregates of no rows. */
+  /** Returns the aggregates over no rows. */
   Object[] none() {
     Object[] found = new Object[functions.length];
     for (int i = 0; i < found.length; i++) {
@@ -142,15 +142,15 @@ final class Aggregates implements Serializable {
   }
 
   /**
-   * Returns whether statistics are those of a column with values. Those of only NULL look like none
-   * at all, which other writers may have left out.
+   * Returns whether statistics are complete. For a column with only NULL, they look like missing
+   * statistics, which other writers may have omitted.
    */
   private static boolean isComplete(ColumnStatistics known, long rows) {
     long values = known.getNumberOfValues();
     return values > 0 && values <= rows && (known.hasNull() || values == rows);
   }
 
-  /** Returns the least or greatest value, or null if it is not known. */
+  /** Returns the lowest or highest value, or null if it is unknown. */
   private static Object value(ColumnStatistics known, boolean isLeast, DataType type) {
     if (known instanceof IntegerColumnStatistics) {
       IntegerColumnStatistics of = (IntegerColumnStatistics) known;
@@ -160,7 +160,7 @@ final class Aggregates implements Serializable {
     }
     if (known instanceof DateColumnStatistics && type instanceof DateType) {
       DateColumnStatistics of = (DateColumnStatistics) known;
-      // Days before may be of another calendar.
+      // Earlier days may belong to another calendar.
       boolean isSafe =
           of.getMinimumDayOfEpoch() >= FIRST_GREGORIAN_DAY
               && of.getMinimumDayOfEpoch() <= of.getMaximumDayOfEpoch();

@@ -7,14 +7,14 @@ import org.apache.spark.sql.connector.read.colstats.ColumnStatistics;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StringType;
 
-/** Statistics of a column that ANALYZE TABLE has computed, for Spark's cost-based optimiser. */
+/** Statistics of a column from ANALYZE TABLE, for Spark's cost-based optimiser. */
 final class AnalyzedColumn implements ColumnStatistics {
   /** Number of the texts that describe a column. */
   static final int TEXTS = 7;
 
-  // Of the texts of values, as Spark's catalog has them.
+  // Version of the text format of values in Spark's catalog.
   private static final int VERSION = 2;
-  // Bytes of a string in a row besides its own: its place and its length.
+  // Additional bytes of a string in a row: its offset and its length.
   private static final int STRING_OVERHEAD = 12;
 
   private final String[] texts;
@@ -22,10 +22,10 @@ final class AnalyzedColumn implements ColumnStatistics {
   private final DataType type;
 
   /**
-   * Makes the statistics of a column.
+   * Creates the statistics of a column.
    *
-   * @param texts name, number of NULLs and of distinct values, least and greatest value, average and
-   *     greatest length in bytes; what is not known is empty
+   * @param texts name, number of NULLs and of distinct values, lowest and highest value, average
+   *     and maximum length in bytes; empty if unknown
    */
   AnalyzedColumn(String[] texts, DataType type) {
     this.texts = texts;
@@ -33,7 +33,7 @@ final class AnalyzedColumn implements ColumnStatistics {
     this.type = type;
   }
 
-  /** Returns the bytes of a value in a row, as Spark reckons (EstimationUtils.getSizePerRow). */
+  /** Returns Spark's estimate of a value's bytes in a row (EstimationUtils.getSizePerRow). */
   long bytesOfRow() {
     OptionalLong length = avgLen();
     if (!length.isPresent()) {

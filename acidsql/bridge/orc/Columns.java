@@ -34,17 +34,17 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Columns of a file as Spark's vectors. */
+/** Columns of a file as Spark vectors. */
 final class Columns {
   private Columns() {}
 
   /**
-   * Shows a vector of ORC to Spark.
+   * Wraps an ORC vector as a Spark vector.
    *
-   * @param declared type of the column in the table, perhaps with CHAR or VARCHAR in it; of a struct
-   *     it may have more fields than are read
-   * @param type as which Spark reads it
-   * @param rows rows of the batch that count
+   * @param declared type of the column in the table, which can contain CHAR or VARCHAR; a struct
+   *     can have more fields than the query reads
+   * @param type type that Spark reads
+   * @param rows rows of the batch that the query returns
    */
   static FileColumn shown(
       DataType declared, DataType type, ColumnVector vector, Rows rows, Moments moments) {
@@ -91,32 +91,32 @@ final class Columns {
     return new LongColumn(type, (LongColumnVector) vector, rows);
   }
 
-  /** The rows of a batch that count, as their positions in it. */
+  /** Positions of the rows of a batch that the query returns. */
   static final class Rows {
-    /** All rows, also of the elements of arrays and maps. */
+    /** All rows, also for the elements of arrays and maps. */
     static final Rows ALL = new Rows();
 
     /** Positions in ascending order; null for all rows. */
     int[] positions;
   }
 
-  /** How moments are computed from the times that ORC has read. */
+  /** Conversion of the times that ORC reads to instants. */
   static final class Moments {
-    /** Zone of which the times are the local ones; null if they are moments already. */
+    /** Time zone of the local times that ORC reads; null if ORC reads instants. */
     final ZoneId zone;
 
     Moments(ZoneId zone) {
       this.zone = zone;
     }
 
-    /** Returns the moment of a local time; both are microseconds since 1970. */
+    /** Returns the instant of a local time; both are microseconds since 1970. */
     long of(long local) {
       long second = Math.floorDiv(local, 1000000L);
       LocalDateTime time = LocalDateTime.ofEpochSecond(second, 0, ZoneOffset.UTC);
       return time.atZone(zone).toEpochSecond() * 1000000L + (local - second * 1000000L);
     }
 
-    /** Returns the local time of a moment; both are microseconds since 1970. */
+    /** Returns the local time of an instant; both are microseconds since 1970. */
     long localOf(long moment) {
       Instant second = Instant.ofEpochSecond(Math.floorDiv(moment, 1000000L));
       return moment + zone.getRules().getOffset(second).getTotalSeconds() * 1000000L;
@@ -210,7 +210,7 @@ final class Columns {
     }
   }
 
-  /** Booleans and whole numbers. */
+  /** Booleans and integers. */
   static final class LongColumn extends FileColumn {
     private final LongColumnVector values;
 
@@ -240,7 +240,7 @@ final class Columns {
     }
   }
 
-  /** Days, which ORC has in the calendar that changes from Julian to Gregorian. */
+  /** Days, which ORC stores in the hybrid Julian and Gregorian calendar. */
   static final class DateColumn extends FileColumn {
     private final LongColumnVector values;
 
@@ -254,7 +254,7 @@ final class Columns {
     }
   }
 
-  /** Moments, or local times. */
+  /** Instants or local times. */
   static final class TimestampColumn extends FileColumn {
     private static final long DAY = 86400000000L; // microseconds
     private final TimestampColumnVector values;
@@ -341,7 +341,7 @@ final class Columns {
   static final class BytesColumn extends FileColumn {
     private static final UTF8String BLANK = UTF8String.fromString(" ");
     private final BytesColumnVector values;
-    private final int length; // of CHAR, which is filled up with blanks; else -1
+    private final int length; // of a CHAR, which is padded with blanks; otherwise -1
 
     BytesColumn(DataType type, BytesColumnVector values, Rows rows, int length) {
       super(type, values, rows);

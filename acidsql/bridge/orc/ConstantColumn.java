@@ -7,9 +7,9 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Column with the same value in all rows: that of a partition, or NULL. */
+/** Column with the same value in all rows: a partition value, an initial value, or NULL. */
 final class ConstantColumn extends ColumnVector {
-  private final Object value; // as Spark has it in rows; null for NULL
+  private final Object value; // in Spark's internal format; null for NULL
 
   ConstantColumn(DataType type, Object value) {
     super(type);
@@ -71,14 +71,14 @@ final class ConstantColumn extends ColumnVector {
   }
 
   public ColumnarArray getArray(int row) {
-    return null; // of what files lack; no partition has nested values
+    return null; // only for columns that files lack, because no partition has nested values
   }
 
   public ColumnarMap getMap(int row) {
     return null;
   }
 
-  /** Only NULL has fields, and no reader looks at them. */
+  /** Only NULL can have fields, and no reader uses them. */
   public ColumnVector getChild(int ordinal) {
     return new ConstantColumn(
         ((org.apache.spark.sql.types.StructType) dataType()).fields()[ordinal].dataType(), null);

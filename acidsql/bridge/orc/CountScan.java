@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.types.StructType;
 
-/** The number of rows of a table, which is known without a file. */
+/** Number of rows of a table, known without reading files. */
 final class CountScan implements LocalScan {
   private final AcidTable table;
   private final Aggregates aggregates;

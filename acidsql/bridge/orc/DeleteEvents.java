@@ -16,24 +16,23 @@ import org.apache.orc.impl.SchemaEvolution;
 import org.roaringbitmap.RoaringBitmap;
 
 /**
- * Row ids of the events of a delete file, as bitmaps: for each write id that deleted rows, and each
- * write id and bucket property of these, a bit for each row id.
+ * Row ids in the events of a delete file, as bitmaps. For each write id of a delete, and each write
+ * id and bucket property of deleted rows, a bitmap has one bit per row id.
  *
- * <p>An event takes two bytes at most where row ids are scattered, and no more than an eighth of a
- * byte for each row id of their range where they are dense. Files whose events fit into a sixteenth
- * of the heap are read once by each executor, and the last ones that were used are kept in that
- * much memory; of larger files, a task reads the events of the row ids that its part of a file can
- * have.
+ * <p>If row ids are scattered, an event takes at most two bytes. If they are dense, each row id of
+ * their range takes at most an eighth of a byte. An executor reads a file once if its events fit
+ * into a sixteenth of the heap, and caches the most recently used files in that much memory. From a
+ * larger file, a task reads only the events for the row ids that its file part can contain.
  */
 final class DeleteEvents {
-  private static final int ROW_ID_BITS = 31; // of a row id that one bitmap has
+  private static final int ROW_ID_BITS = 31; // bits of a row id within one bitmap
   private static final int BYTES_OF_EVENT = 2;
   private static final int BYTES_OF_GROUP = 256;
   private static final long CACHE_BYTES = Runtime.getRuntime().maxMemory() / 16;
   private static final LinkedHashMap CACHE = new LinkedHashMap(16, 0.75f, true);
   private static long cachedBytes = 0;
 
-  private final Map groups = new HashMap(); // of Group to RoaringBitmap
+  private final Map groups = new HashMap(); // from Group to RoaringBitmap
   private long bytes = 0;
 
   private DeleteEvents() {}
@@ -41,8 +40,8 @@ final class DeleteEvents {
   /**
    * Returns the events of a delete file.
    *
-   * @param wanted ranges of the row ids that are requested; the events may have others too
-   * @param keeps whether the events may be those that another task has read
+   * @param wanted ranges of the requested row ids; the result can also contain other row ids
+   * @param keeps whether to share the events with other tasks
    */
   static DeleteEvents of(
       Splits.DeleteFile file, KeyRange wanted, boolean keeps, Configuration conf)
@@ -71,16 +70,16 @@ final class DeleteEvents {
     }
   }
 
-  /** Returns whether a file has more events than are kept. */
+  /** Returns whether a file has too many events for the cache. */
   static boolean isLarge(Splits.DeleteFile file) {
     return file.events > CACHE_BYTES / BYTES_OF_EVENT;
   }
 
-  /** Counts an entry that was read, or drops it if that failed; makes room for it. */
+  /** Counts an entry after it was read, or drops it if the read failed, and makes room for it. */
   private static void keep(String key, Entry entry) {
     synchronized (CACHE) {
       if (CACHE.get(key) != entry) {
-        return; // it was dropped to make room
+        return; // another thread dropped it to make room
       }
       if (entry.events == null) {
         CACHE.remove(key);
@@ -176,7 +175,7 @@ final class DeleteEvents {
     }
   }
 
-  /** Returns the bits of the row ids of a group, null if there are none. */
+  /** Returns the bitmap of the row ids of a group, or null. */
   RoaringBitmap bits(Group group) {
     return (RoaringBitmap) groups.get(group);
   }
@@ -186,17 +185,17 @@ final class DeleteEvents {
     return groups.keySet().iterator();
   }
 
-  /** Returns the bit of a row id within the bitmap of its group. */
+  /** Returns the position of a row id in the bitmap of its group. */
   static int low(long rowId) {
     return (int) rowId & Integer.MAX_VALUE;
   }
 
-  /** Returns the part of a row id that is the same for all of a group. */
+  /** Returns the part of a row id that is the same for the whole group. */
   static long high(long rowId) {
     return rowId >> ROW_ID_BITS;
   }
 
-  /** Row ids that differ only in their last bits, and were deleted by the same write id. */
+  /** Row ids that differ only in their last bits and have the same deleting write id. */
   static final class Group {
     final long deleter;
     final long writeId;
@@ -235,10 +234,10 @@ final class DeleteEvents {
     }
   }
 
-  /** Ranges of the parts of row ids. */
+  /** Ranges for the three parts of row ids. */
   static final class KeyRange {
     static final KeyRange ALL = new KeyRange(new long[0]);
-    private final long[] bounds; // least and greatest write id, bucket property, row id; or none
+    private final long[] bounds; // lowest and highest write id, bucket property, row id; or empty
 
     KeyRange(long[] bounds) {
       this.bounds = bounds;
@@ -254,7 +253,7 @@ final class DeleteEvents {
               && rowId <= bounds[5];
     }
 
-    /** Returns whether other ranges, as {@code DeleteFile} has them, may have the same row id. */
+    /** Returns whether these ranges overlap with the ranges of a {@code DeleteFile}. */
     boolean meets(long[] other) {
       if (bounds.length == 0 || other.length == 0) {
         return true;

@@ -8,19 +8,19 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.roaringbitmap.RoaringBitmap;
 
-/** The rows of a part of a file that delete events name. */
+/** Rows of a file part for which delete events exist. */
 final class DeletedRows {
-  private final Map byGroup = new HashMap(); // of DeleteEvents.Group without deleter to Deleters
-  // The group of the row that was looked up last, with the next deleted row of it.
+  private final Map byGroup = new HashMap(); // from DeleteEvents.Group without deleter to Deleters
+  // The group of the row of the last lookup, and the next deleted row in this group.
   private DeleteEvents.Group group;
   private RoaringBitmap bits;
   private long lastRowId;
   private long next;
 
   /**
-   * Reads the delete events that may name rows of a part.
+   * Reads the delete events that may apply to rows of a part.
    *
-   * @param wanted ranges of its row ids
+   * @param wanted ranges of the part's row ids
    */
   DeletedRows(Splits.Part part, DeleteEvents.KeyRange wanted, Configuration conf)
       throws Exception {
@@ -71,15 +71,15 @@ final class DeletedRows {
       return false;
     }
     int low = DeleteEvents.low(rowId);
-    // Rows are in the order of their ids, as a rule: then most of them take one comparison.
+    // Rows are usually in the order of their ids, and most lookups then take one comparison.
     if (rowId < lastRowId || next >= 0 && next < low) {
-      next = bits.nextValue(low); // -1 if there is none
+      next = bits.nextValue(low); // -1 if no later row is deleted
     }
     lastRowId = rowId;
     return next == low;
   }
 
-  /** Returns the first or the last write id that has deleted a row, or -1. */
+  /** Returns the first or the last write id that deleted a row, or -1. */
   long deleterOf(long writeId, long bucket, long rowId, boolean isFirst) {
     Deleters deleters =
         (Deleters)
@@ -88,7 +88,7 @@ final class DeletedRows {
     return deleters == null ? -1 : deleters.of(DeleteEvents.low(rowId), isFirst);
   }
 
-  /** Write ids that have deleted rows of one group, with the bits of these rows. */
+  /** Write ids that deleted rows of one group, with the bitmaps of these rows. */
   private static final class Deleters {
     final List writeIds = new ArrayList(); // of Long
     final List bits = new ArrayList(); // of RoaringBitmap
@@ -98,7 +98,7 @@ final class DeletedRows {
       if (all == null) {
         all = (RoaringBitmap) bits.get(0);
         if (bits.size() > 1) {
-          // What is kept for other tasks stays as it is.
+          // Bitmaps that other tasks share must not change.
           all = RoaringBitmap.or((RoaringBitmap) bits.get(0), (RoaringBitmap) bits.get(1));
           for (int i = 2; i < bits.size(); i++) {
             all.or((RoaringBitmap) bits.get(i));

@@ -46,20 +46,20 @@ final class FileReader implements SearchArguments.KnownColumns {
   private final ReadPlan plan;
   private final Splits.Part part;
   private final boolean isEvents;
-  private final List fileNames; // of the columns of the file
+  private final List fileNames; // names of the columns of the file
   private final List fileTypes;
-  private final int[] columns; // by position in the file, position in the table or -1
-  private final int[] places; // by position in the table, position in the file or -1
+  private final int[] columns; // by position in the file: position in the table or -1
+  private final int[] places; // by position in the table: position in the file or -1
   private final Reader reader;
   private final Reader.Options options;
   private RecordReader rows; // null until the first batch is read
   private final VectorizedRowBatch batch;
-  private final ColumnVector[] vectors; // of the columns of the table, by position
+  private final ColumnVector[] vectors; // vectors of the table's columns, by position
   private final Columns.Rows counted = new Columns.Rows();
   private final ColumnarBatch shown;
   private final boolean needsIds;
   private DeletedRows deleted;
-  // Ids of the rows of a batch: as they are shown, by position in the batch.
+  // Row ids of a batch: as Spark sees them, by position in the batch.
   private final ColumnVector[] ids = new ColumnVector[3];
   private LongColumnVector isDeleted;
   private LongColumnVector shownWriteIds; // in row ids
@@ -71,8 +71,8 @@ final class FileReader implements SearchArguments.KnownColumns {
     this.part = part;
     this.isEvents = part.kind == Splits.EVENTS;
     ZoneId zone = DateTimeUtils.getZoneId(plan.zone);
-    // ORC computes moments in the zone of the JVM alone. In that of the session they are computed
-    // from local times, which two moments share when clocks are set back.
+    // ORC can compute instants only in the JVM's time zone. For the session's zone, acidsql
+    // computes them from local times, which two instants share when clocks are set back.
     boolean isOwnZone =
         !plan.isInUtc
             && zone.getRules().equals(TimeZone.getDefault().toZoneId().getRules());
@@ -98,8 +98,8 @@ final class FileReader implements SearchArguments.KnownColumns {
       needsIds = plan.reads(AcidTable.ROW_ID_COLUMN) || deleted != null;
       SearchArguments arguments = new SearchArguments(this);
       SearchArgument argument = null;
-      // The position of a row is known only if none before it is passed over. Where the columns of
-      // a table have the names of an ACID file's, ORC looks for a column one level too deep.
+      // The position of a row is known only if ORC skips no row before it. If the columns of a
+      // table have the same names as in an ACID file, ORC looks for a column one level too deep.
       if ((isEvents || !needsIds) && !SchemaEvolution.checkAcidSchema(type)) {
         argument = arguments.of(plan.predicates);
       }
@@ -135,7 +135,7 @@ final class FileReader implements SearchArguments.KnownColumns {
               .allowSARGToFilter(false);
       if (argument != null) {
         options.searchArgument(argument, new String[0]);
-        // To go on after rows that it has passed over, ORC needs the positions of an index.
+        // To continue after skipped rows, ORC needs the positions in a row index.
         boolean isFiltered = reader.getRowIndexStride() > 0;
         options.allowSARGToFilter(isFiltered).useSelected(isFiltered);
       }
@@ -146,8 +146,8 @@ final class FileReader implements SearchArguments.KnownColumns {
   }
 
   /**
-   * Throws the error by which Spark says which file cannot be read, as for its own formats. What
-   * says so already, or that the task was ended, is thrown as it is.
+   * Throws the error by which Spark reports that a file cannot be read, as for its own formats. An
+   * error that already reports this, or the end of the task, is thrown unchanged.
    */
   static IOException failed(String path, Exception error) {
     boolean isKnown = error instanceof SparkThrowable || Thread.currentThread().isInterrupted();
@@ -158,8 +158,8 @@ final class FileReader implements SearchArguments.KnownColumns {
   }
 
   /**
-   * Returns the type of a row of the table in an ACID file. Staged delete events have none; they are
-   * read as if it had no columns.
+   * Returns the type of the table's rows in an ACID file. Staged delete events have no row. They
+   * are read as if the row had no columns.
    */
   private static TypeDescription rowOf(TypeDescription schema) throws IOException {
     if (schema.getFieldNames().equals(KEY_COLUMNS)) {
@@ -171,13 +171,13 @@ final class FileReader implements SearchArguments.KnownColumns {
     return (TypeDescription) schema.getChildren().get(ROW);
   }
 
-  // ---- What is read
+  // ---- Columns to read
 
   /**
    * Finds the columns of the table in the file.
    *
-   * <p>In a full-ACID table they are found by their positions, as in Hive 4.1. In an insert-only one
-   * they are found by name, as Spark does, if the file has names of its own.
+   * <p>In a full-ACID table, columns are found by position, as in Hive 4.1. In an insert-only
+   * table, they are found by name, as in Spark, if the file has its own names.
    */
   private int[] columnsOf() {
     boolean isByName = false;
@@ -195,7 +195,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     return found;
   }
 
-  /** Returns the index among the required columns of a column of the file, or -1. */
+  /** Returns the index of a file column among the required columns, or -1. */
   private int wanted(int place) {
     return columns[place] < 0 ? -1 : plan.columnAt(columns[place]);
   }
@@ -212,8 +212,8 @@ final class FileReader implements SearchArguments.KnownColumns {
   }
 
   /**
-   * Returns the type as which the file is read: with the names that it has itself. Fields of nested
-   * structs are found by name.
+   * Returns the type for reading the file, with the file's own names. Fields of nested structs are
+   * found by name.
    */
   private TypeDescription readSchema(TypeDescription schema) {
     TypeDescription row = TypeDescription.createStruct();
@@ -254,7 +254,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     return found;
   }
 
-  /** Makes the vectors of the columns that are read; one is used for all others. */
+  /** Makes the vectors of the columns to read; all other columns share one vector. */
   private StructColumnVector vectorsOf(TypeDescription row, Set compared) {
     ColumnVector unread = new LongColumnVector(1);
     ColumnVector[] fields = new ColumnVector[columns.length];
@@ -275,9 +275,9 @@ final class FileReader implements SearchArguments.KnownColumns {
   /**
    * Columns of the rows of a batch.
    *
-   * <p>Where ORC filters rows, it reads the columns that it compares first. For the other ones it
-   * may come back to this vector and forget it, after rows or row groups that it has passed over;
-   * what is known of the first ones has to stay then.
+   * <p>If ORC filters rows, it first reads the columns that it compares. For the other columns, it
+   * can come back to this vector and reset it, after it has skipped rows or row groups. The state
+   * of the first columns must then remain.
    */
   private static final class RowVector extends StructColumnVector {
     private final VectorizedRowBatch batch;
@@ -290,7 +290,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     }
 
     public void reset() {
-      boolean isRead = batch.size > 0; // as it is once the first columns were read
+      boolean isRead = batch.size > 0; // true after the first columns were read
       noNulls = true;
       isRepeating = false;
       Arrays.fill(isNull, false);
@@ -302,7 +302,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     }
   }
 
-  // ---- What Spark sees
+  // ---- Columns that Spark sees
 
   private org.apache.spark.sql.vectorized.ColumnVector[] shownColumns(Columns.Moments moments) {
     StructField[] fields = plan.required.fields();
@@ -322,7 +322,7 @@ final class FileReader implements SearchArguments.KnownColumns {
         DataType declared = plan.declared.fields()[position].dataType();
         found[i] = Columns.shown(declared, type, vectors[places[position]], counted, moments);
       } else {
-        // It was added since the file was written.
+        // The column is newer than the file.
         found[i] = new ConstantColumn(type, plan.initial[position]);
       }
     }
@@ -358,7 +358,7 @@ final class FileReader implements SearchArguments.KnownColumns {
         : Columns.shown(type, type, vector, counted, moments);
   }
 
-  /** Finds or makes the vectors of the parts of row ids. */
+  /** Finds or creates the vectors of the parts of row ids. */
   private void findIds() {
     for (int i = 0; i < ids.length; i++) {
       ids[i] = isEvents ? batch.cols[WRITE_ID + i] : new LongColumnVector(plan.batchRows);
@@ -377,7 +377,7 @@ final class FileReader implements SearchArguments.KnownColumns {
       int id = AcidTable.ROW_ID.fieldIndex(fields[i].name());
       ColumnVector vector = ids[id];
       if (id == 0 && plan.deletedRows == AcidTable.SHOWN && deleted != null) {
-        // Of a deleted row the write id is shown that has deleted it.
+        // The row id of a deleted row shows the write id of the delete.
         shownWriteIds = new LongColumnVector(plan.batchRows);
         vector = shownWriteIds;
       }
@@ -389,7 +389,7 @@ final class FileReader implements SearchArguments.KnownColumns {
 
   // ---- Reading
 
-  /** Reads the next batch with rows that count; returns null at the end. */
+  /** Reads the next batch that has rows to return; returns null at the end. */
   ColumnarBatch next() throws Exception {
     if (rows == null) {
       rows = reader.rows(options);
@@ -398,7 +398,7 @@ final class FileReader implements SearchArguments.KnownColumns {
       long first = isEvents || !needsIds ? 0 : part.firstRowId + rows.getRowNumber();
       batch.size = 0;
       for (int i = 0; !isEvents && i < vectors.length; i++) {
-        Vectors.reset(vectors[i]); // of events, RowVector does it
+        Vectors.reset(vectors[i]); // for events, RowVector does this
       }
       if (!rows.nextBatch(batch)) {
         return null;
@@ -418,7 +418,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     return null;
   }
 
-  /** Finds the rows of a batch that count; returns their number. */
+  /** Finds the rows of a batch to return; returns their number. */
   private int count() {
     int size = batch.size;
     boolean isSelected = batch.selectedInUse;
@@ -475,13 +475,13 @@ final class FileReader implements SearchArguments.KnownColumns {
     }
   }
 
-  // ---- What is known of the file
+  // ---- Properties of the file
 
   long numberOfRows() {
     return reader.getNumberOfRows();
   }
 
-  /** Returns whether a required column has the same value in all rows, or NULL. */
+  /** Returns whether a required column has the same value, or NULL, in all rows. */
   boolean isConstant(int column) {
     int position = plan.positions[column];
     return position >= plan.dataColumns || places[position] < 0;
@@ -504,7 +504,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     return isKnown && Vectors.isSame(Vectors.orcType(type, inFile), inFile) ? known[inFile.getId()] : null;
   }
 
-  /** Returns ranges of the row ids in the part of the file, from its statistics. */
+  /** Returns ranges of the row ids in the file part, from the file's statistics. */
   private DeleteEvents.KeyRange keyRange() throws IOException {
     if (!isEvents) {
       long last = part.firstRowId + reader.getNumberOfRows() - 1;
@@ -521,7 +521,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     if (!isLarge || stripes.size() < 2) {
       return new DeleteEvents.KeyRange(bounds(reader.getStatistics(), new long[0]));
     }
-    // A large delete file is not kept: of it, the less is read the better.
+    // Large delete files are not cached, so narrow ranges avoid reading events.
     long[] bounds = new long[0];
     List statistics = reader.getStripeStatistics();
     for (int i = 0; i < stripes.size(); i++) {
@@ -536,7 +536,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     return new DeleteEvents.KeyRange(bounds);
   }
 
-  /** Widens bounds, which are not empty, by statistics; returns none if these are missing. */
+  /** Widens bounds, if there are any, by statistics; returns none if statistics are missing. */
   private long[] bounds(ColumnStatistics[] statistics, long[] others) {
     long[] found = new long[6];
     List columns = reader.getSchema().getChildren();
@@ -561,7 +561,7 @@ final class FileReader implements SearchArguments.KnownColumns {
     }
     String name = (String) fileNames.get(places[position]);
     DataType type = plan.declared.fields()[position].dataType();
-    // A name with a dot or a quote is a path to ORC.
+    // ORC would interpret a name with a dot or a quote as a path.
     boolean isPlain = name.matches("[A-Za-z_][A-Za-z0-9_]*");
     TypeDescription inFile = (TypeDescription) fileTypes.get(places[position]);
     return isPlain && plan.isRead(position) && Vectors.isSame(Vectors.orcType(type, inFile), inFile)

@@ -10,12 +10,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Calls of Python by Spark's threads.
+ * Calls from Spark's threads to Python.
  *
- * <p>py4j keeps a connection for each thread that has called Python, and Python a thread for each
- * connection. Spark's pools for stages and broadcasts have up to 128 threads each and use all in
- * turn, so a session would have some hundred connections after as many queries. Therefore the calls
- * of these threads are made by threads of their own, no more than call at a time.
+ * <p>py4j keeps a connection for each thread that has called Python, and Python keeps a thread for
+ * each connection. Spark's pools for stages and broadcasts have up to 128 threads each and use them
+ * in turn. After some hundred queries, a session would have as many connections. Separate threads
+ * therefore make these calls, only as many as the calls that run in parallel.
  */
 final class PythonCalls {
   private static final long IDLE_MINUTES = 10;
@@ -28,7 +28,7 @@ final class PythonCalls {
           new SynchronousQueue(),
           new ThreadFactory() {
             public Thread newThread(Runnable work) {
-              // Without the thread locals of Spark, which would keep its session.
+              // Without Spark's thread locals, which would keep its session alive.
               Thread made = new Thread(null, work, "acidsql-python", 0, false);
               made.setDaemon(true);
               return made;
@@ -39,7 +39,7 @@ final class PythonCalls {
 
   /** Calls a function of Python. */
   static Object call(Function function, String request) {
-    // py4j runs such a call in the thread of Python that waits for this one.
+    // py4j runs this call in the Python thread that waits for this thread.
     if (Thread.currentThread().getName().startsWith("Thread-")) {
       return function.apply(request);
     }

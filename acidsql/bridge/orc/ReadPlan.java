@@ -7,23 +7,23 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** What the tasks of a scan read of each file. */
+/** Columns and predicates that the tasks of a scan apply to each file. */
 final class ReadPlan implements Serializable {
-  final StructType required; // as Spark sees it
-  final StructType declared; // columns of the table that files have, with CHAR and VARCHAR
-  final int dataColumns; // their number; in positions, those of the partition follow
-  final int[] positions; // of the required columns, see AcidTable.positionOf
-  final int deletedRows; // what becomes of them, see AcidTable
+  final StructType required; // schema that Spark sees
+  final StructType declared; // the table's columns in files, with CHAR and VARCHAR
+  final int dataColumns; // number of these; partition columns follow in positions
+  final int[] positions; // positions of the required columns, see AcidTable.positionOf
+  final int deletedRows; // how to treat deleted rows, see AcidTable
   /** Key of the metadata of columns with instants. */
   static final String INSTANTS = "acidsql.instants";
 
-  final boolean isInUtc; // whether the table has other timestamps than local times of moments
-  final Predicate[] predicates; // rows that do not meet all of them may be left out
+  final boolean isInUtc; // whether not all timestamps are instants stored as local times
+  final Predicate[] predicates; // a reader can omit rows that do not meet all of these
   final String zone;
   final int batchRows;
   final Object[] initial; // see AcidTable
-  private final int[] columns; // by position in the table, index of the required column or -1
-  private final boolean[] hasVirtual; // by index of the metadata column, whether it is required
+  private final int[] columns; // by position in the table: index of the required column or -1
+  private final boolean[] hasVirtual; // by index of the metadata column: whether it is required
 
   ReadPlan(AcidTable table, StructType required, Predicate[] predicates) {
     this.required = required;
@@ -69,7 +69,7 @@ final class ReadPlan implements Serializable {
     return columns[position] >= 0;
   }
 
-  /** Returns the position of the column of the table with a name of any case, or -1. */
+  /** Returns the position of a column in the table, ignoring the case of its name, or -1. */
   int positionIgnoringCase(String name) {
     String[] names = declared.fieldNames();
     for (int i = 0; i < names.length; i++) {

@@ -28,12 +28,13 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Search argument (SARG) of a file: the predicates by which ORC passes over its stripes, row groups
- * and rows.
+ * Search argument (SARG) of a file: the predicates by which ORC skips its stripes, row groups and
+ * rows.
  *
- * <p>Left out is what Spark and ORC compare differently: NULL in a list, {@code <=>}, floating-point
- * numbers (NaN, -0.0), moments that files have as local times (time zones), CHAR and VARCHAR, days
- * where the calendars differ, and strings with characters that UTF-8 and Java order differently.
+ * <p>It omits comparisons that differ between Spark and ORC: NULL in a list, {@code <=>},
+ * floating-point numbers (NaN, -0.0), instants that files store as local times (time zones), CHAR
+ * and VARCHAR, days where the calendars differ, and strings with characters that UTF-8 and Java
+ * order differently.
  */
 final class SearchArguments {
   // The first day of the Gregorian calendar, 1582-10-15, in days since 1970.
@@ -42,17 +43,17 @@ final class SearchArguments {
   private static final long FIRST_MICROS = 86400000000L;
   private static final long LAST_MICROS = 2932896L * FIRST_MICROS;
   private final KnownColumns columns;
-  private final Set used = new HashSet(); // names in the file of the columns that are compared
+  private final Set used = new HashSet(); // the file's names of the compared columns
 
-  /** Columns of a file that ORC may compare with values. */
+  /** Columns of a file that ORC can compare with values. */
   interface KnownColumns {
-    /** Returns the name in the file of a column of the table, null if it must not be compared. */
+    /** Returns the file's name for a table column, or null if ORC must not compare the column. */
     String nameOf(String column);
 
     /** Returns the type of a column of the table. */
     DataType typeOf(String column);
 
-    /** Returns whether a timestamp is an instant in the file. */
+    /** Returns whether the file stores a timestamp as an instant. */
     boolean isInstant(String column);
   }
 
@@ -60,12 +61,12 @@ final class SearchArguments {
     this.columns = columns;
   }
 
-  /** Returns the names in the file of the columns that are compared. */
+  /** Returns the file's names of the compared columns. */
   Set used() {
     return used;
   }
 
-  /** Returns the search argument of predicates that all hold; null if ORC can apply none. */
+  /** Returns the search argument for predicates that must all be true; null if ORC can use none. */
   SearchArgument of(Predicate[] predicates) {
     SearchArgument.Builder builder = SearchArgumentFactory.newBuilder().startAnd();
     boolean isEmpty = true;
@@ -75,7 +76,7 @@ final class SearchArguments {
     return isEmpty ? null : builder.end().build();
   }
 
-  /** Adds the parts of a conjunction that ORC can apply; returns whether there are any. */
+  /** Adds the parts of a conjunction that ORC can use; returns whether it added any. */
   private boolean addParts(SearchArgument.Builder builder, Expression predicate) {
     if (predicate instanceof Predicate && ((Predicate) predicate).name().equals("AND")) {
       Expression[] children = ((Predicate) predicate).children();
@@ -100,7 +101,7 @@ final class SearchArguments {
       return isApplicable(children[0]) && isApplicable(children[1]);
     }
     if (name.equals("NOT")) {
-      // Where a range is negated, ORC's filter of rows does not leave out NULL as Spark does.
+      // For a negated range, ORC's row filter does not omit NULL, but Spark does.
       return children[0] instanceof Predicate
           && isOneOf(((Predicate) children[0]).name(), "=", "IN", "IS_NULL", "IS_NOT_NULL")
           && isApplicable(children[0])
@@ -126,7 +127,7 @@ final class SearchArguments {
     return false;
   }
 
-  /** Returns whether a comparison of equality is a range to ORC. */
+  /** Returns whether an equality comparison becomes a range for ORC. */
   private boolean isRange(Predicate predicate) {
     return isOneOf(predicate.name(), "=", "IN") && isInstant(predicate.children()[0]);
   }
@@ -195,8 +196,8 @@ final class SearchArguments {
   }
 
   /**
-   * Adds a comparison of an instant. Files have nanoseconds, and Spark microseconds: a value is all
-   * that is before the next one.
+   * Adds a comparison of an instant. Files store nanoseconds, but Spark has microseconds, so a
+   * value covers all nanoseconds up to the next microsecond.
    */
   private void addInstants(
       SearchArgument.Builder builder, String column, String name, Expression[] children) {
@@ -221,7 +222,7 @@ final class SearchArguments {
     }
   }
 
-  /** Returns the instant of a literal, some microseconds later. */
+  /** Returns the instant of a literal plus some microseconds. */
   private static Timestamp instant(Expression literal, int later) {
     long micros = ((Number) ((LiteralValue) literal).value()).longValue() + later;
     Timestamp found = new Timestamp(Math.floorDiv(micros, 1000L));
@@ -237,7 +238,7 @@ final class SearchArguments {
         && (!(columns.typeOf(column) instanceof TimestampType) || columns.isInstant(column));
   }
 
-  /** Returns the name of a column of the table, null for other expressions and nested fields. */
+  /** Returns the name of a table column; null for other expressions and nested fields. */
   static String columnOf(Expression expression) {
     if (!(expression instanceof NamedReference)) {
       return null;
@@ -250,7 +251,7 @@ final class SearchArguments {
     return columns.typeOf(columnOf(reference));
   }
 
-  /** Returns as what ORC compares values of a type; null if it does so otherwise than Spark. */
+  /** Returns ORC's type for comparing values; null if Spark compares them differently. */
   private static PredicateLeaf.Type kindOf(DataType type) {
     if (type instanceof BooleanType) {
       return PredicateLeaf.Type.BOOLEAN;
@@ -271,7 +272,7 @@ final class SearchArguments {
     return null;
   }
 
-  /** Returns a literal as ORC takes it; null if it is none of a column's type, or NULL. */
+  /** Converts a literal for ORC; returns null if it is NULL or does not have the column's type. */
   private static Object valueOf(Expression expression, DataType type) {
     if (!(expression instanceof LiteralValue)) {
       return null;
@@ -287,14 +288,14 @@ final class SearchArguments {
       return new HiveDecimalWritable(HiveDecimal.create(((Decimal) value).toJavaBigDecimal()));
     } else if (type instanceof DateType) {
       int day = ((Integer) value).intValue();
-      // java.sql.Date takes years of four digits.
+      // java.sql.Date accepts only years of four digits.
       return day > FIRST_GREGORIAN_DAY && day <= 2932896 // 9999-12-31
           ? Date.valueOf(LocalDate.ofEpochDay(day))
           : null;
     } else if (type instanceof StringType) {
       return ordered(((UTF8String) value).toString());
     } else if (type instanceof TimestampType) {
-      // Before 1970 writers have cut fractions of seconds in two directions.
+      // For times before 1970, writers differ in the direction in which they round fractions.
       long micros = ((Number) value).longValue();
       return micros >= FIRST_MICROS && micros < LAST_MICROS ? value : null;
     }
@@ -302,8 +303,8 @@ final class SearchArguments {
   }
 
   /**
-   * Returns a text whose place among others is the same by its UTF-8 bytes and by Java's characters;
-   * null for others. ORC finds the least and greatest by bytes, and compares them by characters.
+   * Returns a text if UTF-8 bytes and Java's characters give it the same sort order; otherwise
+   * null. ORC computes the lowest and highest text by bytes, but compares them by characters.
    */
   private static String ordered(String text) {
     for (int i = 0; i < text.length(); i++) {

@@ -7,15 +7,15 @@ import java.io.Serializable;
 import java.util.Arrays;
 import org.apache.spark.sql.connector.read.InputPartition;
 
-/** What tasks read, as Python has planned it ({@code scan/splits.py} writes these bytes). */
+/** File parts that tasks read, as planned by Python ({@code scan/splits.py} writes these bytes). */
 final class Splits {
   private Splits() {}
 
-  /** Kinds of files, by their numbers. */
+  /** Numbers of the kinds of files. */
   static final int EVENTS = 0; // rows with row ids
 
-  static final int ORIGINAL = 1; // rows that have none: they are identified by their positions
-  static final int PLAIN = 2; // rows that need none: those of insert-only tables
+  static final int ORIGINAL = 1; // rows without row ids, identified by position
+  static final int PLAIN = 2; // rows of insert-only tables, which need no row ids
 
   /**
    * Returns the partitions of a scan.
@@ -93,7 +93,7 @@ final class Splits {
     return found;
   }
 
-  /** Parts of files that one task reads. */
+  /** File parts that one task reads. */
   static final class Task implements InputPartition {
     final Part[] parts;
 
@@ -102,33 +102,33 @@ final class Splits {
     }
   }
 
-  /** Stripes of a file that begin in a range of its bytes. */
+  /** Stripes of a file that begin in a byte range. */
   static final class Part implements Serializable {
     byte kind;
     String path;
-    long fileLength; // bytes that count; a file that is still written may have more
+    long fileLength; // bytes to read; a file that is still being written can have more
     long start;
     long length;
-    int columns; // how many of the table's columns the file may have
-    int ordinal; // of its partition
+    int columns; // how many of the table's columns the file can have
+    int ordinal; // ordinal of the partition
     Object[] partition; // values of the partition
     WriteIds visible; // null if all rows are visible
     DeleteFile[] deletes; // null if no row was deleted
-    WriteIds deleters; // whose delete events count
-    boolean keepsDeletes; // whether delete events may be kept for other tasks
-    boolean ownDeletes; // whether only those events count that have the write id of the row
-    long writeId; // of the rows of an original file, as the following
+    WriteIds deleters; // write ids whose delete events apply
+    boolean keepsDeletes; // whether delete events can be cached for other tasks
+    boolean ownDeletes; // whether only events with the write id of the row apply
+    long writeId; // of the rows of an original file, like the next fields
     int bucket;
     long firstRowId; // of the first row of the file
   }
 
-  /** Delete file, with the least and greatest parts of its row ids if they are known. */
+  /** Delete file, with the lowest and highest parts of its row ids if they are known. */
   static final class DeleteFile implements Serializable {
     final String path;
     final long length;
-    final long modified; // tells files of one path apart, of which one is gone
+    final long modified; // distinguishes successive files of the same path
     final long events;
-    final long[] bounds; // of write id, bucket property and row id in turn; else empty
+    final long[] bounds; // of write id, bucket property and row id; or empty
 
     DeleteFile(String path, long length, long modified, long events, long[] bounds) {
       this.path = path;
@@ -139,11 +139,11 @@ final class Splits {
     }
   }
 
-  /** Write ids that a snapshot sees, or those that became visible between two. */
+  /** Write ids that a snapshot sees, or that became visible between two snapshots. */
   static final class WriteIds implements Serializable {
     private final long highWaterMark;
     private final long[] hidden; // ascending
-    private final long above; // up to here, only the earlier ones count
+    private final long above; // up to this write id, only those in earlier count
     private final long[] earlier; // ascending
 
     WriteIds(long highWaterMark, long[] hidden, long above, long[] earlier) {

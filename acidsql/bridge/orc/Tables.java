@@ -5,11 +5,11 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.types.DataType;
 
 /**
- * Makes the objects of this package that Python asks for. By the names of their classes py4j would
- * look for them in the class loader of the thread that asks, which may not have them.
+ * Creates the objects of this package for Python. If Python used class names, py4j would look for
+ * them in the class loader of the calling thread, which may not have them.
  */
 public final class Tables {
-  /** Makes a table; see its constructor. */
+  /** Creates a table; see its constructor. */
   public AcidTable table(
       String name,
       String key,

@@ -34,16 +34,16 @@ import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.sql.types.VarcharType;
 
-/** Types and vectors of ORC for columns of a table. */
+/** ORC types and vectors for the columns of a table. */
 final class Vectors {
   private Vectors() {}
 
   /**
-   * Returns the type as which ORC reads a column.
+   * Returns the type that ORC reads a column as.
    *
    * @param type type of the column in the table; CHAR and VARCHAR are read as strings
-   * @param file its type in the file, which distinguishes instants from local times; null if the file has no
-   *     such column
+   * @param file type of the column in the file, which distinguishes instants from local times; null
+   *     if the file lacks the column
    */
   static TypeDescription orcType(DataType type, TypeDescription file) {
     if (type instanceof BooleanType) {
@@ -62,7 +62,7 @@ final class Vectors {
       return TypeDescription.createDouble();
     } else if (type instanceof DecimalType) {
       DecimalType decimal = (DecimalType) type;
-      // The scale first: ORC checks that each fits the other, and begins with (38, 10).
+      // The scale comes first, because ORC starts with (38, 10) and checks each change.
       return TypeDescription.createDecimal()
           .withScale(0)
           .withPrecision(decimal.precision())
@@ -98,7 +98,7 @@ final class Vectors {
     throw new IllegalArgumentException("ORC has no type for " + type.sql());
   }
 
-  /** Returns whether ORC reads a column of one type as the other without a conversion. */
+  /** Returns whether ORC reads a column of one type as the other type without a conversion. */
   static boolean isSame(TypeDescription one, TypeDescription other) {
     if (one.getCategory() != other.getCategory()) {
       return false;
@@ -110,11 +110,12 @@ final class Vectors {
   }
 
   /**
-   * Makes the vector that ORC reads a column into.
+   * Creates the vector into which ORC reads a column.
    *
-   * @param type as which it is read
-   * @param file its type in the file; null if the file has no such column
-   * @param isCompared whether ORC compares the column with values: of decimals it knows one vector
+   * @param type type that ORC reads the column as
+   * @param file type of the column in the file; null if the file lacks the column
+   * @param isCompared whether ORC compares the column, for which it supports only one of its
+   *     decimal vectors
    */
   static ColumnVector newVector(
       TypeDescription type, TypeDescription file, boolean isCompared, int size) {
@@ -137,7 +138,7 @@ final class Vectors {
         return new InstantVector(size);
       case DECIMAL:
         int precision = type.getPrecision();
-        // A conversion is left to the vector that all of ORC's converters know.
+        // A conversion needs the vector that all ORC converters support.
         return file != null && !isCompared && precision <= 18 && isSame(type, file)
             ? (ColumnVector) new Decimal64ColumnVector(size, precision, type.getScale())
             : (ColumnVector) new DecimalColumnVector(size, precision, type.getScale());
@@ -161,7 +162,7 @@ final class Vectors {
     }
   }
 
-  /** Times of UTC that are moments. */
+  /** Instants, read in UTC. */
   static final class InstantVector extends TimestampColumnVector {
     InstantVector(int size) {
       super(size);
@@ -180,7 +181,7 @@ final class Vectors {
       return null;
     }
     List names = file.getFieldNames();
-    // The last one of names that differ in case alone, as ORC finds it.
+    // The last of several names that differ only in case, as ORC does it.
     for (int i = names.size() - 1; i >= 0; i--) {
       if (name.equalsIgnoreCase((String) names.get(i))) {
         return child(file, i);
@@ -190,10 +191,10 @@ final class Vectors {
   }
 
   /**
-   * Forgets the values of a vector and of those inside of it.
+   * Resets a vector and its nested vectors.
    *
-   * <p>ORC does so for the columns of a file, and not for all that are nested in them: what an
-   * earlier batch has left there, such as that all of its strings were the same, would count.
+   * <p>ORC resets the columns of a file, but not all nested vectors. State of an earlier batch, for
+   * example that all of its strings were the same, would then apply to the next batch.
    */
   static void reset(ColumnVector vector) {
     vector.reset();

@@ -25,17 +25,17 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Writes one bucket file of an ACID table, with the user metadata that Hive's OrcRecordUpdater adds:
- * the last key of each stripe, the numbers of events, and the version.
+ * Writes one bucket file of an ACID table, with the user metadata of Hive's OrcRecordUpdater: the
+ * last key of each stripe, the numbers of events, and the version.
  */
 public final class BucketFile implements OrcFile.WriterCallback {
   private static final int ROWS = 1024;
-  /** Columns of an event before those of the table. */
+  /** Number of columns of an event before the table's columns. */
   static final int EVENT_COLUMNS = 5;
 
   static final int DELETE = 2;
 
-  /** Setting with the time zone whose local times timestamps are. */
+  /** Setting that contains the time zone of the local times that the file stores for timestamps. */
   static final String TIME_ZONE = "acidsql.time.zone";
 
   private final Writer writer;
@@ -49,15 +49,15 @@ public final class BucketFile implements OrcFile.WriterCallback {
   private boolean isStripeEmpty = true;
 
   /**
-   * @param path of the file; if it is null, the file is written in memory.
-   * @param schema of the file: the columns of an event; the last may be missing.
+   * @param path path of the file; null to write the file in memory.
+   * @param schema schema of the file: the columns of an event; the last can be missing.
    * @param columns the table's columns.
-   * @param conf has the settings of ORC's writer, and the zone whose local times are written.
+   * @param conf settings of ORC's writer, and the time zone of the local times.
    */
   public BucketFile(Path path, TypeDescription schema, StructType columns, Configuration conf)
       throws IOException {
-    // ORC's writer takes moments, of the JVM's zone or of UTC. The first keeps apart the two that
-    // have one local time when clocks are set back; the second has every local time there is.
+    // ORC's writer takes instants in the JVM's zone or in UTC. The JVM's zone distinguishes two
+    // instants with the same local time when clocks are set back. UTC has every local time.
     ZoneId zone = DateTimeUtils.getZoneId(conf.get(TIME_ZONE));
     boolean isOwnZone =
         !columns.catalogString().contains("timestamp_ntz")
@@ -74,13 +74,13 @@ public final class BucketFile implements OrcFile.WriterCallback {
       FSDataOutputStream stream = new FSDataOutputStream(content, null);
       options.physicalWriter(
           new PhysicalFsWriter(stream, options, new WriterEncryptionVariant[0]));
-      // ORC tells its writers apart by their paths.
+      // ORC distinguishes its writers by path.
       path = new Path("file:/" + java.util.UUID.randomUUID());
     } else {
       content = null;
       FileSystem files = path.getFileSystem(conf);
       if (files instanceof LocalFileSystem) {
-        // Without checksum files, and without a process that sets the permissions of each file.
+        // The raw file system writes no checksum files, and starts no process to set permissions.
         options.fileSystem(((LocalFileSystem) files).getRawFileSystem());
       }
     }
@@ -105,7 +105,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
   /**
    * Add an event.
    *
-   * @param values has the table's columns from the sixth on; not looked at if the event deletes.
+   * @param values row whose table columns begin at the sixth field; ignored for a delete event.
    */
   public void add(
       int kind, long original, int bucketProperty, long number, long current, InternalRow values)
@@ -134,7 +134,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
     }
   }
 
-  /** Add an event that has its key. */
+  /** Add an event that contains its key. */
   public void add(InternalRow event) throws IOException {
     add(
         event.getInt(0),
@@ -152,7 +152,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
     }
     TaskContext task = TaskContext.get();
     if (task != null) {
-      task.killTaskIfInterrupted(); // Spark's loop over the rows does not look
+      task.killTaskIfInterrupted(); // Spark's loop over the rows does not check
     }
     lastWriteId = originalWriteId.vector[last];
     lastBucket = bucket.vector[last];
@@ -162,7 +162,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
     batch.reset();
   }
 
-  /** Note the last key of a stripe: ORC ends stripes between batches only. */
+  /** Record the last key of a stripe, which ORC ends only between batches. */
   public void preStripeWrite(OrcFile.WriterContext context) {
     keyIndex.append(lastWriteId).append(',').append(lastBucket).append(',').append(lastRowId);
     keyIndex.append(';');
@@ -170,7 +170,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
   }
 
   public void preFooterWrite(OrcFile.WriterContext context) {
-    if (!isStripeEmpty) { // ORC writes the last stripe after this
+    if (!isStripeEmpty) { // ORC writes the last stripe after this call
       preStripeWrite(context);
     }
     context.getWriter().addUserMetadata("hive.acid.key.index", bytes(keyIndex.toString()));
@@ -188,7 +188,7 @@ public final class BucketFile implements OrcFile.WriterCallback {
     writer.close();
   }
 
-  /** Return the bytes of a file in memory that is closed. */
+  /** Return the bytes of a file in memory after it was closed. */
   public byte[] content() {
     return content.toByteArray();
   }

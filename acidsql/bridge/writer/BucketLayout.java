@@ -7,14 +7,14 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 
 /**
- * What the tasks of a write job need to know. The columns of their rows are five of an event, those
- * of the table, the name of the target, the values that determine the directory, and the bucket.
+ * Parameters of the tasks of a write job. Their rows have five columns of an event, the table's
+ * columns, the name of the target, the values that determine the directory, and the bucket.
  */
 public final class BucketLayout implements Serializable {
-  // What the names of targets begin with.
+  // First letters of the names of targets.
   static final String INSERT = "i";
   static final String DELETE = "d";
-  static final String UPDATE = "u"; // the same event deletes a row and is the new one
+  static final String UPDATE = "u"; // each event deletes a row and also contains the new row
   final String place;
   final TypeDescription schema;
   final TypeDescription keySchema;
@@ -30,18 +30,18 @@ public final class BucketLayout implements Serializable {
 
   /**
    * @param place directory to write to.
-   * @param schema of the files.
-   * @param keySchema of files with only keys.
-   * @param columns the table's columns that rows have.
-   * @param conf has the settings of ORC's writer.
-   * @param writeId of new rows.
-   * @param only the target of all events, or null if rows have its name.
+   * @param schema schema of the files.
+   * @param keySchema schema of files that contain only keys.
+   * @param columns the table's columns in the rows.
+   * @param conf settings of ORC's writer.
+   * @param writeId write id of new rows.
+   * @param only the target of all events, or null if each row contains the name of its target.
    * @param inserting names of the targets whose events are new rows.
-   * @param properties bucket property of bucket 0 of each of them.
+   * @param properties for each of these targets, the bucket property of bucket 0.
    * @param values number of values that determine the directory.
-   * @param isBucketed whether rows have the number of their bucket; else it is that of the task.
-   * @param stagesKeys whether the keys that events delete go into a file for each target, in any
-   *     order and of all places.
+   * @param isBucketed whether rows contain their bucket number; otherwise it is the task's number.
+   * @param stagesKeys whether the keys of deleted rows go into one file per target, in any order
+   *     and for all places.
    */
   public BucketLayout(
       String place,

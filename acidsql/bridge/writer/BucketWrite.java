@@ -22,8 +22,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Writes events into bucket files in the staging directory of a statement.
  *
- * <p>Each attempt of a task writes files of its own names. The driver learns of those of the
- * attempts that count, and nothing else is ever looked at.
+ * <p>Each attempt of a task writes files with unique names. The driver gets the names of the files
+ * of successful attempts, and no code reads any other files.
  */
 public final class BucketWrite implements BatchWrite {
   private final BucketLayout layout;
@@ -50,8 +50,8 @@ public final class BucketWrite implements BatchWrite {
   }
 
   /**
-   * Return the files: for each its path, target, bucket, bytes, rows and delete events, then the
-   * values of its directory, all of it separated by NUL.
+   * Return the files. Each has its path, target, bucket, bytes, rows and delete events, then the
+   * values of its directory, all separated by NUL.
    */
   public String files() {
     return String.join("\0", files);
@@ -73,9 +73,9 @@ public final class BucketWrite implements BatchWrite {
     }
   }
 
-  /** Attempt of a task. Events of one place, a directory and bucket, come one after the other. */
+  /** Attempt of a task. The events of one place (a directory and bucket) are consecutive. */
   static final class Task implements DataWriter {
-    private static final UTF8String NUL = UTF8String.fromString("\0"); // between what is told
+    private static final UTF8String NUL = UTF8String.fromString("\0"); // separates fields
 
     private final BucketLayout layout;
     private final int partition, told;
@@ -85,11 +85,11 @@ public final class BucketWrite implements BatchWrite {
     private final List paths = new ArrayList();
     private final UTF8String[] values;
     private final UTF8String only;
-    private final Map sinks = new HashMap(); // of the place, by the name of the target
-    private final Map keyFiles = new LinkedHashMap(); // of all places, by the name of the target
+    private final Map sinks = new HashMap(); // of the place, by target
+    private final Map keyFiles = new LinkedHashMap(); // of all places, by target
     private boolean hasPlace = false;
     private int bucket;
-    private UTF8String target; // that of the last event, with its sink
+    private UTF8String target; // target of the last event, with its sink
     private Sink sink;
 
     Task(BucketLayout layout, int partition, long task) {
@@ -115,11 +115,11 @@ public final class BucketWrite implements BatchWrite {
       }
     }
 
-    /** Where the events of a target go. */
+    /** Destination of the events of a target. */
     private static final class Sink {
       int number = -1; // index among the inserting targets, or -1
-      Open rows; // the file of the events, or null if they are keys alone
-      Open keys; // the file of the keys that the events delete, or null
+      Open rows; // file of the events, or null if they are only keys
+      Open keys; // file of the keys that the events delete, or null
     }
 
     public void write(Object row) throws IOException {

@@ -40,7 +40,7 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Puts the values of one column, or of one nested field, from Spark's rows into an ORC vector. */
+/** Copies the values of one column, or of one nested field, from Spark's rows to an ORC vector. */
 abstract class Cells {
   private static final long MICROS = 1000000L;
   private static final long DAY = 86400L * MICROS;
@@ -51,7 +51,7 @@ abstract class Cells {
     this.vector = vector;
   }
 
-  /** Put a value that is not NULL. */
+  /** Set a value that is not NULL. */
   abstract void setValue(int at, SpecializedGetters from, int ordinal);
 
   final void set(int at, SpecializedGetters from, int ordinal) {
@@ -64,7 +64,7 @@ abstract class Cells {
     }
   }
 
-  /** Put the elements of an array at the end of the vector of a list's or a map's children. */
+  /** Append the elements of an array to the vector of a list's or a map's children. */
   final void setAll(int first, ArrayData from, int count) {
     for (int i = 0; i < count; i++) {
       set(first + i, from, i);
@@ -72,11 +72,11 @@ abstract class Cells {
   }
 
   /**
-   * Return what fills a vector from values of a type, by the rules of Spark's own ORC writer.
+   * Return an object that fills a vector with values of a type, by the rules of Spark's ORC writer.
    *
    * @param stored type in the file
-   * @param times the local times of moments; null where ORC's writer converts moments itself, in the
-   *     time zone of the JVM
+   * @param times converts instants to local times; null if ORC's writer converts them in the time
+   *     zone of the JVM
    */
   static Cells of(DataType type, TypeDescription stored, ColumnVector vector, LocalTimes times) {
     List children = stored.getChildren();
@@ -91,7 +91,7 @@ abstract class Cells {
     if (type instanceof BinaryType) return new Binaries(vector);
     if (type instanceof DateType) return new Dates(vector);
     if (stored.getCategory() == TypeDescription.Category.TIMESTAMP_INSTANT)
-      return new WallClocks(vector); // that of UTC
+      return new WallClocks(vector); // wall clock of UTC
     if (type instanceof TimestampType)
       return times == null ? (Cells) new Moments(vector) : new Timestamps(vector, times);
     if (type instanceof TimestampNTZType) return new WallClocks(vector);
@@ -240,7 +240,7 @@ abstract class Cells {
     }
   }
 
-  /** Days, which files count by the calendar of Hive 3: Julian before 1582-10-15. */
+  /** Days, which files store in Hive 3's calendar: Julian before 1582-10-15. */
   static final class Dates extends OfLongs {
     Dates(ColumnVector vector) {
       super(vector);
@@ -251,7 +251,7 @@ abstract class Cells {
     }
   }
 
-  /** Moments; ORC's writer keeps their local time in the JVM's zone. */
+  /** Instants, for which ORC's writer stores the local time in the JVM's zone. */
   static final class Moments extends OfTimestamps {
     Moments(ColumnVector vector) {
       super(vector);
@@ -262,7 +262,7 @@ abstract class Cells {
     }
   }
 
-  /** Moments, whose local times in the session's zone are written. */
+  /** Instants, written as local times in the session's zone. */
   static final class Timestamps extends OfTimestamps {
     private final LocalTimes times;
 
@@ -287,7 +287,7 @@ abstract class Cells {
     }
   }
 
-  /** Put a local time, by the calendar of Hive 3 as that of a day. */
+  /** Set a local time, whose day is in Hive 3's calendar. */
   static void setLocal(TimestampColumnVector values, int at, long micros) {
     long day = Math.floorDiv(micros, DAY);
     long rebased = RebaseDateTime.rebaseGregorianToJulianDays((int) day);
@@ -300,7 +300,7 @@ abstract class Cells {
     values.nanos[at] = (int) (fraction * 1000L);
   }
 
-  /** Decimals of up to 18 digits, which both sides keep as a long. */
+  /** Decimals of up to 18 digits, which both sides store as a long. */
   static final class ShortDecimals extends Cells {
     private final LongColumnVector values;
     private final DecimalType type;

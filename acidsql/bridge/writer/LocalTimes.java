@@ -5,19 +5,19 @@ import java.time.ZoneId;
 import java.time.zone.ZoneOffsetTransition;
 import java.time.zone.ZoneRules;
 
-/** Local times of a zone. Moments that follow each other mostly have the same offset from UTC. */
+/** Local times in a zone. Successive instants usually have the same offset from UTC. */
 final class LocalTimes {
   private static final long MICROS = 1000000L;
 
   private final ZoneRules rules;
-  // In microseconds since 1970, between which the offset holds.
+  // The offset applies between these times, in microseconds since 1970.
   private long from = Long.MAX_VALUE, until = Long.MIN_VALUE, offset;
 
   LocalTimes(ZoneId zone) {
     rules = zone.getRules();
   }
 
-  /** Returns the local time of a moment; both are microseconds since 1970. */
+  /** Returns the local time of an instant; both are microseconds since 1970. */
   long of(long moment) {
     if (moment < from || moment >= until) {
       find(Instant.ofEpochSecond(Math.floorDiv(moment, MICROS)));
@@ -27,7 +27,7 @@ final class LocalTimes {
 
   private void find(Instant moment) {
     offset = rules.getOffset(moment).getTotalSeconds() * MICROS;
-    // The transition at this very moment is the one before the next second.
+    // A transition at exactly this instant is the previous one before the next second.
     ZoneOffsetTransition before = rules.previousTransition(moment.plusSeconds(1));
     ZoneOffsetTransition after = rules.nextTransition(moment);
     from = before == null ? Long.MIN_VALUE : before.toEpochSecond() * MICROS;

@@ -8,11 +8,11 @@ import org.apache.orc.TypeDescription;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Makes the objects of this package that Python asks for. By the names of their classes py4j would
- * look for them in the class loader of the thread that asks, which may not have them.
+ * Creates the objects of this package for Python. If Python used class names, py4j would look for
+ * them in the class loader of the calling thread, which may not have them.
  */
 public final class Writers {
-  /** Makes the write of a job; the arguments are those of a layout. */
+  /** Creates the write of a job, with the arguments of a layout. */
   public BucketWrite write(
       String place,
       TypeDescription schema,
@@ -45,7 +45,7 @@ public final class Writers {
   /**
    * Returns a type where some timestamps are instants.
    *
-   * @param instants of each timestamp, in order, whether it is one: {@code 1} or {@code 0}
+   * @param instants for each timestamp, in order: {@code 1} for an instant, otherwise {@code 0}
    */
   public TypeDescription withInstants(TypeDescription type, String instants) {
     return withInstants(type, instants.chars().iterator());
@@ -84,7 +84,7 @@ public final class Writers {
     return made;
   }
 
-  /** Makes a file in memory. */
+  /** Creates a file in memory. */
   public BucketFile file(TypeDescription schema, StructType columns, Configuration conf)
       throws IOException {
     return new BucketFile(null, schema, columns, conf);

@@ -128,24 +128,24 @@ def request(
         if accepted is None:
             raise
         return _entry_of(accepted)
-    if not answer.accepted and _fail_abandoned(server, _id_in_the_way(answer)):
+    if not answer.accepted and _fail_abandoned(server, _blocking_id(answer)):
         answer = server.call("compact2", wanted, repeatable=False)
     if answer.accepted:
         return _find(server, answer.id)
-    in_the_way = _id_in_the_way(answer)
+    blocking_id = _blocking_id(answer)
     return Compaction(
-        compaction_id=in_the_way,
+        compaction_id=blocking_id,
         database=wanted.dbname,
         table=wanted.tablename,
         partition=wanted.partitionname,
         type=compaction_type,
         state=CompactionState.REFUSED,
         error=answer.errormessage
-        or f"Compaction is already scheduled with state='{answer.state}' and id={in_the_way}",
+        or f"Compaction is already scheduled with state='{answer.state}' and id={blocking_id}",
     )
 
 
-def _id_in_the_way(answer: Any) -> int:
+def _blocking_id(answer: Any) -> int:
     """Return the id of the entry that is the reason for a refused request.
 
     Hive 4 returns the id only in the message.

@@ -83,7 +83,7 @@ def commit_txn(server: Server, client_txns: OwnTxns, txn_id: int) -> None:
     except hms.NoSuchTxnException as error:
         raise failures.no_such_txn(txn_id) from error
     except MetastoreError as error:
-        if error.condition == failures.NOT_ASKED:
+        if error.condition == failures.REQUEST_NOT_SENT:
             raise
         _settle(server, client_txns, request, error)
     client_txns.ended(txn_id, TxnState.COMMITTED)

@@ -1,4 +1,4 @@
-"""The dbt adapter ``acidsql``: dbt-spark with tables that are transactional."""
+"""The dbt adapter ``acidsql``: dbt-spark with transactional tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Version of the adapter, where dbt looks for it."""
+"""Version of the adapter, in the module where dbt expects it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials and connections: a Spark session of this process, or a Thrift server."""
+"""Credentials and connections to a Spark session in this process, or to a Thrift server."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AcidSqlConnectionManager(SparkConnectionManager):
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
-        """Open a connection; those of the method ``thrift`` are dbt-spark's own."""
+        """Open a connection; dbt-spark opens those of the method ``thrift``."""
         credentials = connection.credentials
         is_open = connection.state == ConnectionState.OPEN
         if is_open or credentials.method != SparkConnectionMethod.SESSION:
@@ -59,7 +59,7 @@ class AcidSqlConnectionManager(SparkConnectionManager):
 
     @classmethod
     def get_response(cls, cursor: Any) -> AdapterResponse:
-        """Return what dbt reports of a statement: the number of rows that it changed, if known."""
+        """Return dbt's report of a statement: the number of changed rows, if it is known."""
         rows = getattr(cursor, "rowcount", -1)
         if rows is None or rows < 0:
             return super().get_response(cursor)

@@ -1,4 +1,4 @@
-"""Constraints of a model's contract, as SQL, and whether a table has them."""
+"""Constraints of a model's contract, as SQL, and their comparison with a table's constraints."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class ContractConstraint:
     """Constraint of a contract, at a column or at the model.
 
     Attributes:
-        kind: as dbt has it: ``check``, ``not_null``, ``primary_key``, ``unique``, ``foreign_key``.
-        columns: that it is about.
-        name: None if it has none.
-        expression: condition of a check; of a key what follows its columns.
+        kind: dbt's name: ``check``, ``not_null``, ``primary_key``, ``unique`` or ``foreign_key``.
+        columns: columns of the constraint.
+        name: name of the constraint; None if it has none.
+        expression: condition of a check; for a key, the text after its columns.
         parent: table that a foreign key refers to (``to``).
-        parent_columns: the columns there (``to_columns``).
+        parent_columns: columns that a foreign key refers to (``to_columns``).
     """
 
     kind: str
@@ -39,7 +39,7 @@ class ContractConstraint:
 
 
 def contract_of(model: Mapping[str, Any]) -> Iterator[ContractConstraint]:
-    """Yield the constraints of a model as dbt has parsed it, those of the model first."""
+    """Yield the constraints of a parsed model: first those of the model, then of its columns."""
     for given in model["constraints"]:
         yield _constraint(given, given["columns"])
     for name, column in model["columns"].items():
@@ -69,10 +69,10 @@ def not_null_columns(contract: Iterator[ContractConstraint]) -> Iterator[str]:
 
 
 def constraint_sql(constraint: ContractConstraint) -> str | None:
-    """Return a constraint as ALTER TABLE … ADD takes it; None of NOT NULL, which is no such one.
+    """Return a constraint as SQL for ALTER TABLE … ADD; None for NOT NULL, which it cannot add.
 
     Raises:
-        DbtRuntimeError: acidsql has no such constraint.
+        DbtRuntimeError: acidsql does not support the constraint.
     """
     if constraint.kind == "not_null":
         return None
@@ -97,11 +97,12 @@ def constraint_sql(constraint: ContractConstraint) -> str | None:
 def with_names(texts: Sequence[str], table: str) -> list[str]:
     """Give names to the constraints of a table that have none.
 
-    A table that is made aside would give them its own name.
+    The table is created under a temporary name. Without names, the constraints would be named after
+    this temporary name.
 
     Args:
-        texts: of the constraints, as ``constraint_sql`` returns them.
-        table: name that the table will have.
+        texts: texts of the constraints from ``constraint_sql``.
+        table: final name of the table.
 
     >>> with_names(["check (a > 0)", "constraint `x` unique (`a`)"], "t")
     ['constraint `t_chk_1` check (a > 0)', 'constraint `x` unique (`a`)']
@@ -115,25 +116,25 @@ def with_names(texts: Sequence[str], table: str) -> list[str]:
     ]
 
 
-def has_rules(found: Described, constraints: Sequence[str], not_null: Sequence[str]) -> bool:
-    """Return whether a table has these constraints, and no others.
+def has_rules(table: Described, constraints: Sequence[str], not_null: Sequence[str]) -> bool:
+    """Return whether a table has exactly these constraints.
 
     Args:
-        found: the table.
-        constraints: as SQL, as ``constraint_sql`` returns them.
-        not_null: columns.
+        table: the table.
+        constraints: texts of the constraints from ``constraint_sql``.
+        not_null: columns that are NOT NULL.
     """
     wanted = [_comparable(text) for text in constraints]
-    present = [_comparable(one.definition) for one in found.constraints]
+    present = [_comparable(one.definition) for one in table.constraints]
     return (
         None not in wanted
         and sorted(map(str, wanted)) == sorted(map(str, present))
-        and set(map(folded, not_null)) == set(map(folded, found.not_null))
+        and set(map(folded, not_null)) == set(map(folded, table.not_null))
     )
 
 
 def _comparable(text: str) -> str | None:
-    """Return a text that is the same for constraints that mean the same; None if it is none."""
+    """Return a text that is equal for equivalent constraints; None if it is not a constraint."""
     parsed = parse_constraint(text)
     if parsed is None:
         return None

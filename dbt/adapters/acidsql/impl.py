@@ -1,4 +1,4 @@
-"""The adapter: what dbt asks of a database, answered by statements."""
+"""The adapter, which answers dbt's requests to a database by statements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dbt.adapters.acidsql.contracts import (
     with_names,
 )
 
-# End of the name of a directory that CREATE OR REPLACE TABLE has made.
+# Suffix of the name of a directory that CREATE OR REPLACE TABLE has created.
 _REPLACEMENT = re.compile(r"_acidsql_\d+$")
 
 
@@ -37,8 +37,8 @@ class AcidSqlConfig(SparkConfig):
     """Configuration of a model.
 
     Attributes:
-        file_format: of the table.
-        transactional: whether the table is an ACID table; if not, it is made as dbt-spark does.
+        file_format: file format of the table.
+        transactional: whether the table is an ACID table; if not, dbt-spark's macros create it.
     """
 
     file_format: str = "orc"
@@ -47,7 +47,7 @@ class AcidSqlConfig(SparkConfig):
 
 @dataclass
 class AcidSqlColumn(SparkColumn):
-    """Column with its comment and that of its table, for the catalog."""
+    """Column with its comment and its table's comment, for the catalog."""
 
     column_comment: str | None = None
     table_comment: str | None = None
@@ -76,12 +76,13 @@ class AcidSqlAdapter(SparkAdapter):
     }
 
     def valid_incremental_strategies(self) -> list[str]:
-        """Return the strategies that there are macros for."""
+        """Return the strategies that have macros."""
         return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """Return the tables and views of a schema, Spark's and those of acidsql; none without the
-        schema.
+        """Return the tables and views of a schema in Spark and in acidsql's metastore.
+
+        The list is empty if the schema does not exist.
         """
         schema = schema_relation.schema
         try:
@@ -108,9 +109,9 @@ class AcidSqlAdapter(SparkAdapter):
     def parse_describe_extended(
         self, relation: BaseRelation, raw_rows: Iterable[Any]
     ) -> list[AcidSqlColumn]:
-        """Return the columns that DESCRIBE EXTENDED shows, with what it shows of the table.
+        """Return the columns in the rows of DESCRIBE EXTENDED, with the details of the table.
 
-        A heading after the columns has no type.
+        The columns end at the first row without a type, which is a heading.
         """
         rows = [(row["col_name"], row["data_type"], row["comment"]) for row in raw_rows]
         end = next((i for i, (_, dtype, _) in enumerate(rows) if not dtype), len(rows))
@@ -137,7 +138,7 @@ class AcidSqlAdapter(SparkAdapter):
     def named_alike(
         self, columns: Sequence[AcidSqlColumn], known: Sequence[AcidSqlColumn]
     ) -> list[AcidSqlColumn]:
-        """Return columns by the names that a table has for them: case does not matter."""
+        """Rename columns to a table's spelling of their names, which may differ in case."""
         names = {folded(column.name): column.name for column in known}
         return [
             # mypy does not see dbt, whose Column has the field.
@@ -147,16 +148,17 @@ class AcidSqlAdapter(SparkAdapter):
 
     @available
     def contract_constraints(self, model: Mapping[str, Any]) -> list[str]:
-        """Return the constraints of a contract as ALTER TABLE … ADD takes them, without those of
-        NOT NULL. On an embedded metastore all of them have names.
+        """Return the constraints of a contract as SQL for ALTER TABLE … ADD, without NOT NULL.
+
+        In an embedded metastore, all these constraints get names.
         """
-        found = [sql for each in contract_of(model) if (sql := constraint_sql(each)) is not None]
-        # Hive 3.1 knows each name once, and the table that is replaced has them.
-        return found if self._has_server() else with_names(found, lowered(model["alias"]))
+        texts = [sql for each in contract_of(model) if (sql := constraint_sql(each)) is not None]
+        # In Hive 3.1, names are unique, and the table that is replaced still uses them.
+        return texts if self._has_server() else with_names(texts, lowered(model["alias"]))
 
     @available
     def contract_not_null(self, model: Mapping[str, Any]) -> list[str]:
-        """Return the columns that a contract says are NOT NULL."""
+        """Return the NOT NULL columns of a contract."""
         return list(not_null_columns(contract_of(model)))
 
     @available
@@ -168,37 +170,40 @@ class AcidSqlAdapter(SparkAdapter):
         constraints: Sequence[str],
         not_null: Sequence[str],
     ) -> bool:
-        """Return whether INSERT OVERWRITE can give a table the rows of a query: it has the query's
-        columns, in the same case, these properties and constraints, and neither partitions nor
-        buckets.
+        """Return whether INSERT OVERWRITE can write the rows of a query to a table.
+
+        The table must have the query's columns in the same case, these properties and constraints,
+        and neither partitions nor buckets.
 
         Args:
             relation: the table.
             staged: a view of the query.
-            properties: table properties that the model wants.
-            constraints: of the contract, as SQL; a table without a contract may have any.
-            not_null: columns of the contract.
+            properties: table properties of the model.
+            constraints: constraints of the contract, as SQL. Without a contract, the table can have
+                any constraints.
+            not_null: NOT NULL columns of the contract.
         """
-        found = self._described(relation)
-        if found.is_partitioned or "Num Buckets" in found.details:
+        table = self._described(relation)
+        if table.is_partitioned or "Num Buckets" in table.details:
             return False
         shown = self.execute_macro("fetch_tbl_properties", kwargs={"relation": relation})
         present = {row["key"]: row["value"] for row in shown}
         if any(present.get(key) != str(value) for key, value in properties.items()):
             return False
-        if (constraints or not_null) and not has_rules(found, constraints, not_null):
+        if (constraints or not_null) and not has_rules(table, constraints, not_null):
             return False
         columns = self.get_columns_in_relation(relation)
         return _signature(columns) == _signature(self.get_columns_in_relation(staged))
 
     @available
     def can_replace(self, relation: BaseRelation, location: str | None) -> bool:
-        """Return whether CREATE OR REPLACE TABLE can give a table other columns: it is an ACID
-        table of an embedded metastore, in its place.
+        """Return whether CREATE OR REPLACE TABLE can change the columns of a table.
+
+        The table must be an ACID table of an embedded metastore, in the directory of the model.
 
         Args:
             relation: the table.
-            location: directory that the model's table has; None for where it lies.
+            location: directory of the model's table; None for the table's current directory.
         """
         shown = self.execute_macro("fetch_tbl_properties", kwargs={"relation": relation})
         present = {row["key"]: row["value"] for row in shown}
@@ -217,16 +222,16 @@ class AcidSqlAdapter(SparkAdapter):
 
     @available
     def drop_after_model(self, view: BaseRelation) -> None:
-        """Have a temporary view dropped when the model of this thread has ended or failed."""
+        """Register a temporary view to be dropped when the model of this thread ends or fails."""
         self._views.dropped.append(view)
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> None:
-        """Forget the views of what ran before in this thread."""
+        """Forget the views of earlier models in this thread."""
         self._views.dropped = []
         super().pre_model_hook(config)
 
     def post_model_hook(self, config: Mapping[str, Any], context: Any) -> None:
-        """Drop the temporary views of a model, which ends here, whether it failed or not."""
+        """Drop the temporary views of a model, whether the model succeeded or failed."""
         views, self._views.dropped = self._views.dropped, []
         for view in views:
             self.execute(f"drop view if exists {view}", auto_begin=False)
@@ -247,9 +252,7 @@ def _signature(columns: Sequence[AcidSqlColumn]) -> list[tuple[str, str]]:
 
 
 def _is_place(location: str, wanted: str) -> bool:
-    """Return whether a table lies in the directory that a model names, or in one beside it that a
-    replacement has made.
-    """
+    """Return whether a table's directory is the one that a model names, or its replacement."""
     return _path(_REPLACEMENT.sub("", location)) == _path(wanted)
 
 

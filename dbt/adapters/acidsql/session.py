@@ -18,14 +18,15 @@ from acidsql.dbapi.connection import Connection
 from acidsql.dbapi.cursor import Cursor
 
 _starting = threading.Lock()
-# Applications and the settings that their session was given: Spark warns of each repetition.
+# Applications, and settings of their sessions that are already applied. Spark warns if a setting is
+# applied again.
 _configured: set[tuple[str, frozenset[tuple[str, str]]]] = set()
 
 
 class SessionHandle:
-    """Connection of a thread of dbt; all of them share one Spark session.
+    """Connection of one of dbt's threads; all connections share one Spark session.
 
-    Each statement commits by itself, unless a transaction is begun by ``START TRANSACTION``.
+    Each statement commits by itself, unless ``START TRANSACTION`` has begun a transaction.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -38,13 +39,13 @@ class SessionHandle:
         """Return a connection to the session of this process, which is started if there is none.
 
         Args:
-            parameters: settings of Spark; those that only a new session can have count for one.
+            parameters: settings of Spark; static settings have an effect only on a new session.
         """
         with _starting:
             return cls(acidsql.connect(_session(parameters), autocommit=True))
 
     def cursor(self) -> SessionCursor:
-        """Return a cursor, as dbt uses it."""
+        """Return a cursor for dbt."""
         return SessionCursor(self, self._connection.cursor())
 
     @contextmanager
@@ -60,7 +61,7 @@ class SessionHandle:
             context.removeJobTag(self._tag)
 
     def cancel(self) -> None:
-        """End the statement that is running, from another thread, and refuse further ones."""
+        """Cancel the running statement from another thread, and refuse further statements."""
         self._cancelled = True
         self._connection.spark.sparkContext.cancelJobsWithTag(self._tag)
 
@@ -69,17 +70,17 @@ class SessionHandle:
         self._connection.rollback()
 
     def close(self) -> None:
-        """Roll back the open transaction; the Spark session goes on."""
+        """Roll back the open transaction; the Spark session stays open."""
         self._connection.close()
 
 
 def _session(parameters: Mapping[str, str]) -> SparkSession:
-    """Return the session of this process with these settings, started if there is none."""
+    """Return the session of this process with these settings; start one if there is none."""
     builder = SparkSession.builder
     settings = frozenset(parameters.items())
     context = SparkContext._active_spark_context
     if context is None or (context.applicationId, settings) not in _configured:
-        # dbt's output is on the console.
+        # The console shows dbt's output, so Spark must not draw progress bars.
         builder = builder.enableHiveSupport().config("spark.ui.showConsoleProgress", "false")
         for key, value in parameters.items():
             builder = builder.config(key, value)
@@ -89,9 +90,9 @@ def _session(parameters: Mapping[str, str]) -> SparkSession:
 
 
 def _as_in_file(value: Any) -> Any:
-    """Return the value of a seed; of a time its text, which Spark casts in the session's time zone.
+    """Convert the value of a seed: a time becomes a text, which Spark casts in its time zone.
 
-    As a local time of this process it would be another one where the zones differ.
+    Otherwise Spark would read a time in this process's zone, which can differ from the session's.
     """
     return value.isoformat(" ") if isinstance(value, datetime) else value
 
@@ -105,20 +106,20 @@ class SessionCursor:
 
     @property
     def description(self) -> Sequence[tuple[Any, ...]] | None:
-        """Columns of the result; None without one."""
+        """Columns of the result; None without a result."""
         return self._cursor.description
 
     @property
     def rowcount(self) -> int:
-        """Number of rows that the statement changed; -1 of a query, and if it is not known."""
+        """Number of rows that the statement changed; -1 for a query, or if it is not known."""
         return self._cursor.rowcount
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
         """Run a statement, which may end with a semicolon.
 
         Args:
-            sql: its text.
-            bindings: the values of its question marks.
+            sql: text of the statement.
+            bindings: values of its question marks.
         """
         values = None if bindings is None else [_as_in_file(value) for value in bindings]
         with self._handle.running():
@@ -135,10 +136,10 @@ class SessionCursor:
             return self._cursor.fetchmany(size)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Return all rows that are left."""
+        """Return all remaining rows."""
         with self._handle.running():
             return self._cursor.fetchall()
 
     def close(self) -> None:
-        """Forget the result."""
+        """Discard the result."""
         self._cursor.close()
