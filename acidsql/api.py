@@ -283,8 +283,8 @@ def metrics(frame: DataFrame) -> StatementMetrics | None:
     Returns:
         The metrics; None if the statement contained no ACID tables.
 
-    >>> found = acidsql.metrics(acidsql.sql(spark, "DELETE FROM pet WHERE id = 1"))
-    >>> found.operation, found.rows_deleted, found.files_written
+    >>> work = acidsql.metrics(acidsql.sql(spark, "DELETE FROM pet WHERE id = 1"))
+    >>> work.operation, work.rows_deleted, work.files_written
     ('DELETE', 1, 1)
     """
     return metrics_of(frame)

@@ -98,7 +98,7 @@ def files(spark: SparkSession, place: str) -> tuple[FileDescription | Unreadable
         FileNotFoundError: the path does not exist.
 
     >>> first, second = acidsql.files(spark, "pet")
-    >>> second.found.directory.name, second.found.bucket, second.rows, second.metadata
+    >>> second.file.directory.name, second.file.bucket, second.rows, second.metadata
     ('delta_0000002_0000002_0000', 0, 1, {...'hive.acid.stats': b'1,0,0'...})
     """
     with working(spark) as session:

@@ -1,8 +1,9 @@
-"""Report words and semicolons that make documents hard to read: ``python scripts/check_words.py``.
+"""Report words, names and semicolons that are hard to read: ``python scripts/check_words.py``.
 
 The words, their replacements, the files and the exceptions are in ``words.toml``. Paths as
-arguments are checked in place of those of the file. Code is not checked: of Markdown neither
-blocks nor words in backticks, of Python all but comments and strings.
+arguments are checked in place of those of the file. Words in code are not checked: in Markdown
+neither blocks nor words in backticks, in Python only comments and strings. Names are checked in
+Python only.
 """
 
 from __future__ import annotations
@@ -50,12 +51,14 @@ class WordList:
     Attributes:
         paths: patterns of paths below the root.
         words: the words to avoid.
+        names: names of variables, arguments and attributes that say nothing about the value.
         words_per_semicolon: words of prose for which a file may have one semicolon.
         exceptions: texts of lines that may stay, by file.
     """
 
     paths: tuple[str, ...]
     words: tuple[Word, ...]
+    names: frozenset[str]
     words_per_semicolon: int
     exceptions: dict[str, tuple[str, ...]]
 
@@ -94,6 +97,7 @@ def read_list(path: Path = _LIST) -> WordList:
             )
             for each in read["words"]
         ),
+        names=frozenset(read.get("names", ())),
         words_per_semicolon=read["words_per_semicolon"],
         exceptions=exceptions,
     )
@@ -133,8 +137,18 @@ def hits(name: str, text: str, words: WordList) -> Iterator[Hit]:
             if not any(kept in lines[line - 1] for kept in words.exceptions.get(name, ())):
                 shown = " ".join(found[0].split())
                 yield Hit(file=name, line=line, found=shown, better=word.better)
+    if name.endswith(".py"):
+        yield from _names(name, text, words.names)
     if name.endswith(".md"):
         yield from _semicolons(name, _TABLE_ROW.sub("", prose), words.words_per_semicolon)
+
+
+def _names(name: str, text: str, avoided: frozenset[str]) -> Iterator[Hit]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME and token.string in avoided:
+            yield Hit(
+                file=name, line=token.start[0], found=token.string, better="what the value is"
+            )
 
 
 def _semicolons(name: str, prose: str, words_each: int) -> Iterator[Hit]:

@@ -49,7 +49,7 @@ def _add(transaction: TableWrite) -> None:
     known = {p.values for p in transaction.partitions()}
     adopted = existing(session, table, known)
     transaction.changes.append(
-        AddPartitions(table=table, partitions=adopted.partitions, found=True)
+        AddPartitions(table=table, partitions=adopted.partitions, had_files=True)
     )
     metastore.seed_write_id(table.database, table.name, adopted.highest_write_id + 1)
     metastore.seed_txn_id(adopted.highest_txn_id + 1)

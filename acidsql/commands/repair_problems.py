@@ -165,7 +165,7 @@ def _add_partitions(work: _Repair, problems: Sequence[Problem]) -> list[str | No
             logger.warning("%s was not added: %s", problem.path, error)
             continue
         transaction.changes.append(
-            AddPartitions(table=table, partitions=adopted.partitions, found=True)
+            AddPartitions(table=table, partitions=adopted.partitions, had_files=True)
         )
         session.metastore.seed_write_id(table.database, table.name, adopted.highest_write_id + 1)
         session.metastore.seed_txn_id(adopted.highest_txn_id + 1)

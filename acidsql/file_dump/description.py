@@ -70,7 +70,7 @@ class FileDescription:
     """ORC file.
 
     Attributes:
-        found: path of the file, and the information from its path.
+        file: path of the file, and the information from its path.
         rows: number of rows or delete events.
         types: type of the file, in ORC's spelling.
         compression: name of the codec, in lower case.
@@ -82,7 +82,7 @@ class FileDescription:
         events: numbers of events from ``hive.acid.stats``; None without this item.
     """
 
-    found: FoundFile
+    file: FoundFile
     rows: int
     types: str
     compression: str
@@ -99,11 +99,11 @@ class UnreadableFile:
     """File that pyorc, or the parser of its metadata, cannot read.
 
     Attributes:
-        found: path of the file, and the information from its path.
+        file: path of the file, and the information from its path.
         error: error with the path and the reason.
     """
 
-    found: FoundFile
+    file: FoundFile
     error: FormatError
 
 
@@ -125,7 +125,7 @@ def describe_file(files: ReadableFiles, file: FoundFile) -> FileDescription:
             for number, stripe in enumerate(stripes):
                 statistics += [_statistics(stripe, number, i, *n) for i, n in columns.items()]
         return FileDescription(
-            found=file,
+            file=file,
             rows=len(reader),
             types=str(reader.schema),
             compression=reader.compression.name.lower(),
@@ -152,7 +152,7 @@ def describe_or_explain(files: ReadableFiles, file: FoundFile) -> FileDescriptio
     try:
         return describe_file(files, file)
     except FormatError as error:
-        return UnreadableFile(found=file, error=error)
+        return UnreadableFile(file=file, error=error)
 
 
 def _parsed(file: FoundFile, parse: Any, value: bytes | None) -> Any:

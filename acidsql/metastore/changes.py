@@ -96,13 +96,13 @@ class AddPartitions:
     """Add partitions; partitions that exist already do not change.
 
     Attributes:
-        found: whether their directories already had files, which older versions of the table did
-            not contain.
+        had_files: whether their directories already had files, which older versions of the table
+            did not contain.
     """
 
     table: Table
     partitions: tuple[Partition, ...]
-    found: bool = False
+    had_files: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

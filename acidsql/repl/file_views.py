@@ -42,16 +42,16 @@ def overview(described: Sequence[Described]) -> list[Headed]:
     """Return a table of the files of each partition, which fits into 80 characters."""
     readable = [one for one in described if isinstance(one, FileDescription)]
     shown = []
-    for partition, members in groupby(readable, key=lambda one: one.found.partition):
+    for partition, members in groupby(readable, key=lambda one: one.file.partition):
         rows = [
             (
-                _kind(one.found),
-                _write_ids(one.found),
-                one.found.directory.statement_id if one.found.directory else None,
-                one.found.name if one.found.bucket is None else one.found.bucket,
+                _kind(one.file),
+                _write_ids(one.file),
+                one.file.directory.statement_id if one.file.directory else None,
+                one.file.name if one.file.bucket is None else one.file.bucket,
                 len(one.stripes),
                 one.rows,
-                one.found.size,
+                one.file.size,
             )
             for one in members
         ]
@@ -68,7 +68,7 @@ def details(one: FileDescription) -> list[Headed]:
     """Return the properties of a file, its stripes, and the statistics of its columns."""
     stripes = [_stripe(number, stripe) for number, stripe in enumerate(one.stripes)]
     return [
-        (one.found.path, _result(("item", "value"), list(_items(one)))),
+        (one.file.path, _result(("item", "value"), list(_items(one)))),
         ("Stripes", _result(_STRIPES, stripes)),
         ("Columns", _result(_STATISTICS, [_column(column) for column in one.columns])),
     ]
@@ -77,7 +77,7 @@ def details(one: FileDescription) -> list[Headed]:
 def statistics(described: Sequence[Described]) -> Result:
     """Return a row for the statistics of each column of each file, for programs."""
     readable = [one for one in described if isinstance(one, FileDescription)]
-    rows = [(one.found.path, *_column(c)) for one in readable for c in one.columns]
+    rows = [(one.file.path, *_column(c)) for one in readable for c in one.columns]
     return _result(("path", *_STATISTICS), rows)
 
 
@@ -143,22 +143,22 @@ def _write_ids(file: FoundFile) -> str | None:
 
 
 def _record(one: FileDescription) -> tuple[Cell, ...]:
-    directory = one.found.directory
+    directory = one.file.directory
     metadata = "; ".join(f"{k}={v.decode(errors='replace')}" for k, v in one.metadata.items())
     return (
-        one.found.path,
-        one.found.partition or None,
-        _kind(one.found),
+        one.file.path,
+        one.file.partition or None,
+        _kind(one.file),
         directory.min_write_id if directory else None,
         directory.max_write_id if directory else None,
         directory.statement_id if directory else None,
         (directory.visibility_txn_id or None) if directory else None,
-        one.found.bucket,
+        one.file.bucket,
         len(one.stripes),
         one.rows,
         one.events.inserts if one.events else None,
         one.events.deletes if one.events else None,
-        one.found.size,
+        one.file.size,
         one.compression,
         one.writer,
         one.row_group,
@@ -168,7 +168,7 @@ def _record(one: FileDescription) -> tuple[Cell, ...]:
 
 
 def _items(one: FileDescription) -> Iterator[tuple[Cell, ...]]:
-    file = one.found
+    file = one.file
     yield "kind", _kind(file)
     if file.partition:
         yield "partition", file.partition

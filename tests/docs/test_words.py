@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,11 @@ def test_code_and_other_words_are_not(text: str) -> None:
     assert not found(text)
 
 
+def test_names_of_python_are_checked() -> None:
+    text = "def f(found: int) -> int:\n    return found + not_found  # what was found\n"
+    assert found(text, "module.py") == [(1, "found"), (2, "found")]
+
+
 def test_comments_and_strings_of_python_are_checked() -> None:
     code = '''def alone():
     """Return rows.
@@ -87,9 +93,7 @@ def test_exception_needs_a_reason(tmp_path: Path) -> None:
 
 def test_exceptions_are_needed() -> None:
     root = check_words.ROOT
-    without = WordList(
-        paths=(), words=_WORDS.words, words_per_semicolon=_WORDS.words_per_semicolon, exceptions={}
-    )
+    without = replace(_WORDS, exceptions={})
     for name, texts in _WORDS.exceptions.items():
         text = (root / name).read_text("utf-8")
         lines = text.splitlines()

@@ -83,7 +83,7 @@ def _change_table(
 def _add_partitions(connection: sqlite3.Connection, change: AddPartitions) -> None:
     database, name = change.table.database, change.table.name
     embedded_partitions.add(connection, database, name, change.partitions)
-    if change.found and change.partitions:
+    if change.had_files and change.partitions:
         owner = catalog.table_id(connection, database, name)
         table_history.record_limit(connection, owner, LimitedBy.PARTITIONS)
 
