@@ -94,7 +94,7 @@ def convert_options(command: _Command) -> _Command:
                 show_default=True,
                 help="Rows of the partitions of a table that are copied in a transaction.",
             ),
-            click.option("--dry-run", is_flag=True, help="Show only what becomes of each column."),
+            click.option("--dry-run", is_flag=True, help="Only show how each column is converted."),
         ),
         command,
     )
@@ -113,7 +113,7 @@ def export_options(command: _Command) -> _Command:
                 help="parquet:PATH, delta:PATH, iceberg:PATH or iceberg:NAME.",
             ),
             click.option("--version", help="Export this version, a write id."),
-            click.option("--timestamp", help="Export what was there at this time."),
+            click.option("--timestamp", help="Export the version of this time."),
             _partition_option,
             _writer_option,
         ),

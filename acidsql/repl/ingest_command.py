@@ -33,7 +33,7 @@ INTERRUPTED = 130
     show_default=True,
     help="File of the embedded metastore, or thrift://host:port of a Hive Metastore.",
 )
-@click.option("--partition", metavar="NAME", help="The one partition of all rows: p=1/q=a.")
+@click.option("--partition", metavar="NAME", help="Write all rows to this partition: p=1/q=a.")
 @click.option("--delimiter", default=",", show_default=True, help="Between the fields of csv.")
 @click.option("--null", default="\\N", show_default=True, help="Field of csv that is NULL.")
 @click.option("--header", is_flag=True, help="The first line of csv names the columns.")
@@ -50,7 +50,7 @@ INTERRUPTED = 130
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="Commit a transaction after this time, however few records it has.",
+    help="Commit a transaction after this time, even with fewer records.",
 )
 @click.option(
     "--batch-size",
@@ -64,7 +64,7 @@ INTERRUPTED = 130
     type=click.Choice(["abort_transaction", "reject_record"]),
     default="abort_transaction",
     show_default=True,
-    help="What a record does that cannot be a row.",
+    help="What to do with a record that is not a row.",
 )
 @click.option(
     "--resume",

@@ -41,7 +41,7 @@ _EXIT_CODES = {Ending.DONE: 0, Ending.EXIT: 0, Ending.FAILED: 1, Ending.CANCELLE
 
 _EXAMPLES = """\b
 Examples:
-  acidsql                                        asks for statements
+  acidsql                                        starts the prompt
   acidsql demo                                   shows what it does
   acidsql -e "SELECT * FROM pet" --format csv    writes all rows
   acidsql -f changes.sql                         runs a file
@@ -64,13 +64,13 @@ Documents: https://github.com/acidsql/acidsql/blob/main/docs/index.md
     "texts",
     multiple=True,
     metavar="SQL",
-    help="Run these statements and leave; may be repeated.",
+    help="Run these statements and exit; may be repeated.",
 )
 @click.option(
     "-f",
     "--file",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
-    help="Run the statements of a file and leave; - is standard input.",
+    help="Run the statements of a file and exit; - is standard input.",
 )
 @spark_options
 @click.option(
@@ -174,9 +174,9 @@ def main(
 def check(
     context: click.Context, *, full: bool, repair: bool, dry_run: bool, tables: tuple[str, ...]
 ) -> None:
-    """Check TABLES (all by default): what is wrong, where, how bad, and the remedy.
+    """Check TABLES (by default all) for damage: report problems, places, severity and remedy.
 
-    Options of Spark and of the format stand before the word check.
+    Put Spark options and --format before the word check.
     """
     # Imported here because the shell shows its help without the product.
     from acidsql.repl.checks import all_tables, check_tables  # noqa: PLC0415
@@ -212,11 +212,12 @@ def check(
 @click.argument("place", metavar="TABLE|PATH")
 @click.pass_context
 def files(context: click.Context, *, details: bool, rows: bool, limit: int, place: str) -> None:
-    """Look into the files of TABLE, or of a table, directory or file at PATH: what they are named
-    for, their stripes and rows. Of one file statistics and metadata are shown too. pyorc reads
-    them; what is on the local disk needs no Spark.
+    """Describe the ORC files of TABLE, or of a table, directory or file at PATH.
 
-    Options of Spark and of the format stand before the word files.
+    Shows write ids, buckets, stripes and rows, and for a single file also statistics and metadata.
+    pyorc reads the files. Files on the local disk need no Spark.
+
+    Put Spark options and --format before the word files.
     """
     # Imported here because the shell shows its help without the product.
     from acidsql.repl import files_command  # noqa: PLC0415
@@ -262,7 +263,7 @@ _metastore_option = click.option(
 @_metastore_option
 @click.argument("copy", type=click.Path(path_type=Path))
 def backup(*, file: Path, copy: Path) -> None:
-    """Copy the embedded metastore's file to COPY, while others may use it."""
+    """Copy the embedded metastore's file to COPY. Other processes may use it meanwhile."""
     try:
         metastore_files.back_up(file, copy)
     except (PySparkException, OSError) as error:
@@ -278,7 +279,7 @@ def backup(*, file: Path, copy: Path) -> None:
 )
 @click.argument("copy", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore(*, file: Path, copy: Path, accept: bool) -> None:
-    """Put COPY in the place of the embedded metastore's file, which no process may have open."""
+    """Replace the embedded metastore's file by COPY. No process may have the file open."""
     try:
         accepted = metastore_files.restore(copy, file, accept=accept)
     except (PySparkException, OSError) as error:
@@ -297,9 +298,11 @@ def restore(*, file: Path, copy: Path, accept: bool) -> None:
     show_default=True,
     help="Seconds between two rounds.",
 )
-@click.option("--once", is_flag=True, help="Run one round and leave.")
+@click.option("--once", is_flag=True, help="Run one round and exit.")
 @click.option("--pool", help="Do the compactions of this pool.")
-@click.option("--max-bytes", type=click.IntRange(min=1), help="Leave larger compactions to others.")
+@click.option(
+    "--max-bytes", type=click.IntRange(min=1), help="Do not run compactions of more bytes."
+)
 def maintain(
     *,
     master: str | None,
@@ -343,7 +346,7 @@ def maintain(
     "--port",
     type=click.IntRange(min=0, max=65535),
     show_default="10000, with --connect 15002",
-    help="Port to listen on; 0 is any that is free.",
+    help="Port to listen on; 0 picks a free port.",
 )
 @click.option(
     "--auth",
@@ -353,7 +356,7 @@ def maintain(
         case_sensitive=False,
     ),
     required=True,
-    help="How clients prove who they are; none and nosasl let in everybody. With --connect: none "
+    help="How clients authenticate; none and nosasl accept any client. With --connect: none "
     "or token.",
 )
 def serve(
@@ -392,7 +395,7 @@ def serve(
 
 @main.command()
 def demo() -> None:
-    """Show acidsql at work: create, change and compact a table, with its rows and directories."""
+    """Run a short tour: create, change and compact a table; show its rows and directories."""
     # Imported here because the product takes a moment to load.
     from acidsql.repl import demo as tour  # noqa: PLC0415
 
