@@ -10,13 +10,24 @@ condition therefore also accepts every text that is not in the usual spelling.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 MOST_VALUES = 100
 
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+")
+_USUAL_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _HIVE_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _HIVE_UNQUOTABLE = re.compile(r"[\"'\\\x00-\x1f]")
 _ISO_DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
@@ -42,6 +53,34 @@ PartitionFilter = tuple[tuple[Comparison, ...], ...]
 empty alternative, accept all partitions."""
 
 
+def accepts(accepted: PartitionFilter, values: Sequence[str]) -> bool:
+    """Return whether a filter accepts a partition.
+
+    >>> accepts(((Comparison(ordinal=0, operator=">", values=(7,)),),), ["8"])
+    True
+    """
+    return not accepted or any(
+        all(_meets(comparison, values[comparison.ordinal]) for comparison in alternative)
+        for alternative in accepted
+    )
+
+
+def _meets(comparison: Comparison, text: str) -> bool:
+    first = comparison.values[0]
+    if isinstance(first, int):
+        if not _WHOLE_NUMBER.fullmatch(text):
+            return True
+        return _compare(comparison, int(text))
+    if isinstance(first, date) and not _USUAL_DATE.fullmatch(text):
+        return True
+    return _compare(comparison, text.encode())
+
+
+def _compare(comparison: Comparison, value: int | bytes) -> bool:
+    constants = [v if isinstance(v, int) else str(v).encode() for v in comparison.values]
+    return any(_OPERATORS[comparison.operator](value, constant) for constant in constants)
+
+
 def sqlite_condition(accepted: PartitionFilter, values: str) -> tuple[str, list[int | str]]:
     """Return a filter as a condition of SQLite and its parameters.
 
@@ -53,9 +92,9 @@ def sqlite_condition(accepted: PartitionFilter, values: str) -> tuple[str, list[
 
     def text_of(comparison: Comparison) -> str:
         text = f"json_extract({values}, '$[{comparison.ordinal}]')"
-        first, operator = comparison.values[0], comparison.operator
+        first, symbol = comparison.values[0], comparison.operator
         marks = ", ".join("?" * len(comparison.values))
-        right = f"IN ({marks})" if operator == "=" else f"{operator} ?"
+        right = f"IN ({marks})" if symbol == "=" else f"{symbol} ?"
         parameters.extend(str(v) if isinstance(v, date) else v for v in comparison.values)
         if isinstance(first, int):
             return f"(CAST({text} AS INTEGER) {right} OR {text} GLOB '*[^-0-9]*')"

@@ -1,10 +1,11 @@
-"""Partition filters of SQLite and of a Hive Metastore."""
+"""Partition filters in SQLite, in Python and of a Hive Metastore."""
 
 from __future__ import annotations
 
 import json
 import operator
 import sqlite3
+from collections.abc import Callable
 from datetime import date
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from acidsql.metastore.partition_filter import (
     Comparison,
     PartitionFilter,
+    accepts,
     hive_filter,
     sqlite_condition,
 )
@@ -25,6 +27,7 @@ _OPERATORS = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+Evaluate = Callable[..., list[list[str]]]
 _NAMES = ["p", "day", "Q"]
 
 
@@ -42,15 +45,23 @@ def accepted_by_sqlite(accepted: PartitionFilter, *partitions: list[str]) -> lis
         return [json.loads(row[0]) for row in connection.execute(query, parameters)]
 
 
+def accepted_by_python(accepted: PartitionFilter, *partitions: list[str]) -> list[list[str]]:
+    return [values for values in partitions if accepts(accepted, values)]
+
+
+both = pytest.mark.parametrize("evaluate", [accepted_by_sqlite, accepted_by_python])
+
+
+@both
 @given(
     texts=st.lists(st.integers(-300, 300).flatmap(lambda n: st.sampled_from(spellings(n)))),
     symbol=st.sampled_from(sorted(_OPERATORS)),
     constant=st.integers(-300, 300),
 )
 def test_no_number_that_meets_a_comparison_is_lost(
-    texts: list[str], symbol: str, constant: int
+    evaluate: Evaluate, texts: list[str], symbol: str, constant: int
 ) -> None:
-    kept = accepted_by_sqlite(((compare(0, symbol, constant),),), *([text] for text in texts))
+    kept = evaluate(((compare(0, symbol, constant),),), *([text] for text in texts))
     for text in texts:
         meets = _OPERATORS[symbol](int(text), constant)
         is_usual = text == str(int(text)) or text.lstrip("-0123456789") == ""
@@ -68,36 +79,44 @@ def spellings(number: int) -> list[str]:
     ]
 
 
+@both
 @given(
     texts=st.lists(st.text(alphabet="aAbZé€😀 '\"\\%", max_size=3)),
     symbol=st.sampled_from(sorted(_OPERATORS)),
     constant=st.text(alphabet="aAbZé€😀 '\"\\%", max_size=3),
 )
-def test_texts_compare_by_their_bytes(texts: list[str], symbol: str, constant: str) -> None:
-    kept = accepted_by_sqlite(((compare(1, symbol, constant),),), *(["x", text] for text in texts))
+def test_texts_compare_by_their_bytes(
+    evaluate: Evaluate, texts: list[str], symbol: str, constant: str
+) -> None:
+    kept = evaluate(((compare(1, symbol, constant),),), *(["x", text] for text in texts))
     expected = [t for t in texts if _OPERATORS[symbol](t.encode(), constant.encode())]
     assert kept == [["x", text] for text in expected]
 
 
-def test_dates_that_are_written_otherwise_are_kept() -> None:
+@both
+def test_dates_that_are_written_otherwise_are_kept(evaluate: Evaluate) -> None:
     partitions = [["2024-02-01"], ["2024-2-1"], ["2023-12-31"], ["__HIVE_DEFAULT_PARTITION__"]]
     since = ((compare(0, ">=", date(2024, 1, 1)),),)
-    kept = accepted_by_sqlite(since, *partitions)
+    kept = evaluate(since, *partitions)
     assert kept == [["2024-02-01"], ["2024-2-1"], ["__HIVE_DEFAULT_PARTITION__"]]
 
 
-def test_alternatives_and_conjuncts() -> None:
+@both
+def test_alternatives_and_conjuncts(evaluate: Evaluate) -> None:
     partitions = [["1", "a"], ["1", "b"], ["2", "a"], ["3", "c"], ["4", "a"]]
     accepted = (
         (compare(0, "=", 1, 2), compare(1, "=", "a")),
         (compare(0, ">", 3),),
     )
-    assert accepted_by_sqlite(accepted, *partitions) == [["1", "a"], ["2", "a"], ["4", "a"]]
+    assert evaluate(accepted, *partitions) == [["1", "a"], ["2", "a"], ["4", "a"]]
 
 
+@both
 @pytest.mark.parametrize("accepted", [(), ((),), ((compare(0, "=", 1),), ())])
-def test_a_filter_that_says_nothing_accepts_all(accepted: PartitionFilter) -> None:
-    assert accepted_by_sqlite(accepted, ["1"], ["2"]) == [["1"], ["2"]]
+def test_a_filter_that_says_nothing_accepts_all(
+    evaluate: Evaluate, accepted: PartitionFilter
+) -> None:
+    assert evaluate(accepted, ["1"], ["2"]) == [["1"], ["2"]]
     assert hive_filter(accepted, _NAMES) is None
 
 

@@ -20,7 +20,7 @@ from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import CATALOG, Server
 from acidsql.metastore.hive.server_limits import check_partition
 from acidsql.metastore.model import Partition
-from acidsql.metastore.partition_filter import PartitionFilter, hive_filter
+from acidsql.metastore.partition_filter import PartitionFilter, accepts, hive_filter
 
 _Item = TypeVar("_Item")
 
@@ -175,7 +175,8 @@ def values_of(
         else:
             return tuple(sorted(tuple(p.values) for p in accepted_partitions))
     names = server.call("get_partition_names", table.dbName, table.tableName, -1)
-    return tuple(sorted(tuple(value for _, value in parse_partition_name(n)) for n in names))
+    values = (tuple(value for _, value in parse_partition_name(name)) for name in names)
+    return tuple(sorted(one for one in values if accepts(accepted, one)))
 
 
 def fetch(server: Server, table: Any, values: Iterable[tuple[str, ...]] | None = None) -> list[Any]:
