@@ -142,8 +142,8 @@ def _tolerance(name: str) -> tuple[float, float]:
         return 0.2, 16  # pools of Spark's, with up to 128 threads
     if name.startswith("heap"):
         return 0.1, 8
-    if name.startswith("rows of write_ids"):
+    if name in ("rows of write_ids", "rows of history"):
         return 0.5, 100  # tables are dropped when they have many, which is a saw
     if name.startswith("metastore"):
-        return 0.15, 16
+        return 0.25, 32  # most of it is those rows
     return 0.1, 8

@@ -19,6 +19,12 @@ def test_what_grows_steadily_is_found(name: str) -> None:
     assert found == [f"{name} grew from 155.0 to 235.0"]
 
 
+@pytest.mark.parametrize("name", ["rows of write_ids", "rows of history"])
+def test_rows_of_a_table_until_it_is_dropped_are_no_growth(name: str) -> None:
+    assert list(growing(samples(name, [384] * 8 + [520] * 8))) == []
+    assert list(growing(samples(name, [384] * 8 + [700] * 8)))
+
+
 def test_what_grows_only_at_first_is_not() -> None:
     assert list(growing(samples("rows of txns", [0, 50, 90, 100, 100, 101, 99, 100] * 1))) == []
 
