@@ -8,6 +8,7 @@ Nothing here depends on Spark.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
@@ -263,6 +264,27 @@ class Metastore(CatalogProtocol, QueueProtocol, Protocol):
             Write ids of bases by the name of the partition, or None for the whole table. In these
             places, directories of older versions have been removed or may be removed at any moment.
             None instead of a mapping if removals were not recorded.
+        """
+
+    def held_location(
+        self, table: Table, txn_id: int
+    ) -> AbstractContextManager[frozenset[tuple[str, ...]] | None]:
+        """Hold the location of a table while a block deletes what a transaction wrote there.
+
+        A transaction that has timed out holds no locks. Its table may have been dropped, and
+        another table may have been created at the same location, with directories of the same
+        names.
+
+        An embedded metastore changes no definition while the block runs, and the block must not
+        call it. A server is only asked before the block.
+
+        Args:
+            table: the table, at the location where the transaction wrote.
+            txn_id: the transaction.
+
+        Yields:
+            Values of the partitions that an embedded metastore knows at the location. None if the
+            location belongs to another table, so that the block must not delete anything.
         """
 
     def start_removal(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
@@ -55,12 +55,24 @@ def add_beforehand(
         writer.metastore.add_partitions(table.database, table.name, made)
 
 
-def take_back(writer: Writer, table: Table, made: Iterable[Partition]) -> None:
+def take_back(
+    writer: Writer,
+    table: Table,
+    made: Iterable[Partition],
+    known: Collection[tuple[str, ...]],
+) -> None:
     """Remove new partitions with their directories, unless another transaction uses them.
 
     Another transaction may be publishing into a partition, and adds the partition after that.
     Partitions that a Hive Metastore knows are therefore dropped first, and added again if they are
     not empty.
+
+    Args:
+        writer: the session or client that created the partitions.
+        table: their table.
+        made: the new partitions.
+        known: values of the partitions that an embedded metastore knows. Other transactions have
+            added them in the meantime (``Metastore.held_location``).
     """
     metastore, used = writer.metastore, []
     is_known = metastore.capabilities.learns_writes_from_locks
@@ -69,6 +81,8 @@ def take_back(writer: Writer, table: Table, made: Iterable[Partition]) -> None:
             # The statement failed before it added the partitions, or another one dropped this one.
             with suppress(AcidLookupError):
                 metastore.drop_partitions(table.database, table.name, [partition.values])
+        elif partition.values in known:
+            continue
         if writer.files.delete_if_empty(partition.location):
             delete_empty_above(writer, table, partition.location)
         else:

@@ -307,9 +307,15 @@ class TableWrite:
         self.places.table = table
 
     def undo(self) -> None:
-        """Delete the placed directories, which no reader has seen, and the new partitions."""
-        self.publication.undo(self.session.files)
-        self.places.undo()
+        """Delete the placed directories, which no reader has seen, and the new partitions.
+
+        If the transaction timed out and its table was dropped, the drop has deleted them.
+        """
+        written = replace(self.table, location=self.publication.root)
+        with self.session.metastore.held_location(written, self.txn_id) as known:
+            if known is not None:
+                self.publication.undo(self.session.files)
+                self.places.undo(known)
 
 
 def commit_all(changes: Sequence[tuple[TableWrite, Sequence[Change]]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from acidsql.metastore.model import Operation, Partition, Table
@@ -110,6 +110,6 @@ class WrittenPartitions:
             partitions = self.writer.metastore.partitions(table.database, table.name, wanted)
             self._known.update({p.values: p for p in partitions})
 
-    def undo(self) -> None:
-        """Remove the new partitions, unless another transaction uses them."""
-        take_back(self.writer, self.table, self.added)
+    def undo(self, known: Collection[tuple[str, ...]]) -> None:
+        """Remove the new partitions, unless another transaction uses them; see ``take_back``."""
+        take_back(self.writer, self.table, self.added, known)

@@ -287,6 +287,30 @@ def test_table_made_again_after_a_drop_starts_anew(
     assert snapshot.to_string() == f"default.employee:{last}:9223372036854775807::"
 
 
+def test_location_of_another_table_is_not_held(
+    metastore: Metastore, kind: str, employee: Table, france: Partition
+) -> None:
+    metastore.create_table(employee)
+    metastore.add_partitions("default", "employee", [france])
+    written = metastore.table("default", "employee")
+    txn_id = metastore.open_txn("ann", "host")
+    metastore.allocate_write_id(txn_id, "default", "employee")
+    known = frozenset({france.values} if kind == "embedded" else ())
+    with metastore.held_location(written, txn_id) as held:
+        assert held == known
+    metastore.abort_txn(txn_id)
+    with metastore.held_location(written, txn_id) as held:
+        assert held == known
+    metastore.drop_table("default", "employee")
+    with metastore.held_location(written, txn_id) as held:
+        assert held == frozenset()
+    if kind != "embedded":
+        time.sleep(1.1)  # a server has times in seconds
+    metastore.create_table(employee)
+    with metastore.held_location(written, txn_id) as held:
+        assert held is None
+
+
 def test_buckets_and_format_are_kept(metastore: Metastore, kind: str, employee: Table) -> None:
     bucketed = replace(
         employee,

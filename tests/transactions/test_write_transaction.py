@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from acidsql.errors import FormatError, TransactionStateError
 from acidsql.format.names import OWNER_FILE, delta_name
+from acidsql.metastore.changes import AddPartitions
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.history import RecordedStatement
-from acidsql.metastore.model import Column, CompactionType, LockType, Operation, Table, TxnType
+from acidsql.metastore.model import (
+    Column,
+    CompactionType,
+    LockType,
+    Operation,
+    Partition,
+    Table,
+    TxnType,
+)
 from acidsql.storage.filesystem import child
 from acidsql.transactions.write_intent import WriteIntent
 from acidsql.transactions.write_transaction import TableWrite, write_transaction
@@ -280,3 +291,49 @@ def test_a_statement_is_undone_to_the_savepoint_before_it(begin: Begin, place: P
         transaction.undo_since(start)
         assert (transaction.savepoint(), transaction.writes) == (start, [])
         assert not (place / "delta_0000001_0000001_0000").exists()
+
+
+def test_undo_leaves_a_later_table_at_the_same_location_alone(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path
+) -> None:
+    """A process that was suspended wakes after its table was dropped and created again."""
+    first = metastore.table("default", "t")
+
+    def replace_table(write: TableWrite) -> None:
+        publish(write)
+        metastore.abort_txns([write.txn_id])
+        metastore.drop_table("default", "t")
+        shutil.rmtree(place)
+        place.mkdir()
+        metastore.create_table(first)
+        assert write_one(begin, Operation.INSERT).write_id == write.write_id
+        write.commit([(Operation.INSERT, [()])])
+
+    with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
+        write_one(begin, Operation.INSERT, replace_table)
+    assert names(place) == [delta_name(1, 1, 0)]
+    assert committed_ids(metastore) == {1}
+
+
+def test_undo_leaves_a_partition_that_another_transaction_has_added(
+    begin: Begin, metastore: EmbeddedMetastore, place: Path
+) -> None:
+    """Both transactions found no partition and created its directory, which is still empty."""
+    old = metastore.table("default", "t")
+    metastore.drop_table("default", "t")
+    metastore.create_table(replace(old, partition_columns=(Column(name="p", type="int"),)))
+
+    def add_partition(write: TableWrite) -> None:
+        write.places.announce(Operation.INSERT, [("7",), ("8",)])
+        assert names(place) == ["p=7", "p=8"]
+        metastore.abort_txns([write.txn_id])
+        added = Partition(values=("7",), location=write.places.location(("7",)))
+        with begin(Operation.INSERT) as other:
+            other.changes.append(AddPartitions(table=other.table, partitions=(added,)))
+            other.commit([])
+        write.commit([(Operation.INSERT, [("7",)])])
+
+    with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
+        write_one(begin, Operation.INSERT, add_partition)
+    assert names(place) == ["p=7"]
+    assert metastore.partition_values("default", "t") == (("7",),)

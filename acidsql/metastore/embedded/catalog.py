@@ -239,6 +239,25 @@ def table_id(connection: sqlite3.Connection, database: str, name: str) -> int:
     return int(row[0])
 
 
+def partitions_at(
+    connection: sqlite3.Connection, location: str, txn_id: int
+) -> frozenset[tuple[str, ...]] | None:
+    """Return the partitions of the table at a location; see ``Metastore.held_location``."""
+    row = connection.execute(
+        "SELECT table_id, table_id IN (SELECT table_id FROM write_ids WHERE txn_id = ?)"
+        " FROM tables WHERE location = ?",
+        (txn_id, location),
+    ).fetchone()
+    if row is None:
+        return frozenset()
+    if not row[1]:
+        return None
+    values = connection.execute(
+        "SELECT partition_values FROM partitions WHERE table_id = ?", (row[0],)
+    )
+    return frozenset(tuple(json.loads(text)) for (text,) in values)
+
+
 _COLUMN_FIELDS = tuple(field.name for field in fields(Column))
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from acidsql.format.identifiers import lowered
@@ -211,6 +212,13 @@ class EmbeddedMetastore(CatalogStore, QueueStore):
     def require_open(self, txn_id: int) -> None:
         with self.database.read() as connection:
             transactions.require_open(connection, txn_id)
+
+    @contextmanager
+    def held_location(
+        self, table: Table, txn_id: int
+    ) -> Iterator[frozenset[tuple[str, ...]] | None]:
+        with self.database.write() as connection:
+            yield catalog.partitions_at(connection, table.location, txn_id)
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         with self.database.write() as connection:

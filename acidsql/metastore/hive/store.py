@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -212,6 +213,17 @@ class HiveMetastore(CatalogStore):
     def require_open(self, txn_id: int) -> None:
         """See ``Metastore``; counts as a heartbeat."""
         transactions.require_open(self.server, self._own, txn_id)
+
+    @contextmanager
+    def held_location(
+        self,
+        table: Table,
+        txn_id: int,  # noqa: ARG002 - a server does not say which table has its write ids
+    ) -> Iterator[frozenset[tuple[str, ...]] | None]:
+        """See ``Metastore``; a table that was dropped since has another time of creation."""
+        current = catalog.fetch_any(self.server, table.database, table.name)
+        is_same = current is None or not table.created or current.createTime == table.created
+        yield frozenset() if is_same else None
 
     def heartbeat(self, txn_ids: Sequence[int]) -> tuple[int, ...]:
         ended = transactions.heartbeat(self.server, txn_ids)
