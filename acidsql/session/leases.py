@@ -80,6 +80,12 @@ class Leases:
     def __len__(self) -> int:
         return len(self._leases)
 
+    @property
+    def txn_ids(self) -> tuple[int, ...]:
+        """Read transactions of the leases."""
+        with self._lock:
+            return tuple(self._leases)
+
     def begin(self, txn_id: int, *, of_statement: bool = True) -> Lease:
         """Begin the lease of a statement under its read transaction.
 

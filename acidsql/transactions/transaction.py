@@ -304,16 +304,18 @@ def transaction(
 def lost_to(opened: Transaction, error: BaseException) -> TransactionStateError | None:
     """Return the error of an aborted transaction, if the abort explains another error.
 
-    After an abort, a cleaner can remove the files that the transaction reads and its staging.
+    After an abort, a cleaner can remove the files that the transaction reads and its staging. It
+    can also remove files that a statement reads under a lease, which is a transaction too.
     """
     if not isinstance(error, WriteJobError | OSError) or opened.status is not Status.OPEN:
         return None
-    try:
-        opened.session.metastore.require_open(opened.txn_id)
-    except TransactionStateError as abort:
-        return abort
-    except MetastoreError:
-        logger.warning("txn %s: the metastore does not report its state", opened.txn_id)
+    for txn_id in (opened.txn_id, *opened.session.leases.txn_ids):
+        try:
+            opened.session.metastore.require_open(txn_id)
+        except TransactionStateError as abort:
+            return abort
+        except MetastoreError:
+            logger.warning("txn %s: the metastore does not report its state", txn_id)
     return None
 
 

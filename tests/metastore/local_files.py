@@ -61,6 +61,9 @@ def session_without_spark(
             has_written=False,
             interrupted=threading.Event(),
             is_ending=False,
-            leases=SimpleNamespace(prune=lambda *, collect: None),  # noqa: ARG005
+            leases=SimpleNamespace(
+                prune=lambda *, collect: None,  # noqa: ARG005
+                txn_ids=(),
+            ),
         ),
     )

@@ -8,17 +8,25 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from acidsql.errors import AcidSqlError, MetastoreError, WriteConflictError
+from acidsql.errors import (
+    AcidSqlError,
+    MetastoreError,
+    TransactionStateError,
+    WriteConflictError,
+)
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.embedded.store import EmbeddedMetastore
-from acidsql.metastore.model import TxnState
+from acidsql.metastore.model import TxnState, TxnType
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.heartbeat import Heartbeater
 from acidsql.transactions.transaction import Status, Transaction, transaction
+
+if TYPE_CHECKING:
+    from acidsql.session.leases import Leases
 
 GONE = MetastoreError("METASTORE_UNAVAILABLE", "the connection was lost")
 
@@ -56,7 +64,12 @@ def session(metastore: Unreliable) -> Iterator[AcidSession]:
     """What a transaction needs of a session."""
     heartbeater = Heartbeater(metastore)
     made = SimpleNamespace(
-        metastore=metastore, heartbeater=heartbeater, user="ann", host="host", has_written=False
+        metastore=metastore,
+        heartbeater=heartbeater,
+        user="ann",
+        host="host",
+        has_written=False,
+        leases=SimpleNamespace(txn_ids=()),
     )
     yield cast("AcidSession", made)
     heartbeater.stop()
@@ -228,3 +241,17 @@ def test_a_second_interrupt_waits_for_the_roll_back(
     )
     assert (opened.status, left) == (Status.ROLLED_BACK, [])
     assert state_of(metastore, opened.txn_id) is TxnState.ABORTED
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_lost_lease_explains_why_a_file_is_missing(
+    session: AcidSession, metastore: Unreliable, is_lost: bool
+) -> None:
+    """The JVM was suspended while a statement read under a lease, which timed out."""
+    lease = metastore.open_txn("ann", "host", TxnType.READ_ONLY)
+    session.leases = cast("Leases", SimpleNamespace(txn_ids=(lease,)))
+    if is_lost:
+        metastore.abort_txns([lease])
+    expected = TransactionStateError if is_lost else FileNotFoundError
+    with pytest.raises(expected), transaction(session):
+        raise FileNotFoundError("bucket_00000")
