@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -150,10 +151,11 @@ def _reading(
         table = client.table(name)
         check_readable(table)
         wanted = wanted_of(table, columns, given)
+        opened_at = time.time()
         with read_transaction(client) as txn_id:
             txns = client.metastore.valid_txns(txn_id)
             source = local_source()
-            listings = Listings(source.files, txn_id)
+            listings = Listings(source.files, txn_id, opened_at=opened_at)
             snapshot = take_snapshot(
                 source.files,
                 client.metastore,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -138,8 +139,10 @@ def _planned(
         check_readable(table)
         table = at_moment(client.metastore, table, options.moment)
         wanted = wanted_of(table, names, rows)
+        opened_at = time.time()
         with read_transaction(client) as txn_id:
-            snapshot = _snapshot(client, source, table, wanted, options.moment, txn_id)
+            listings = Listings(source.files, txn_id, opened_at=opened_at)
+            snapshot = _snapshot(client, source, table, wanted, options.moment, listings)
             groups = _groups(source, snapshot, wanted)
             yield (_task(snapshot, tuple(names), rows, group) for group in groups)
 
@@ -150,17 +153,17 @@ def _snapshot(
     table: Table,
     wanted: Wanted,
     moment: Moment | None,
-    txn_id: int,
+    listings: Listings,
 ) -> TableSnapshot:
     """Take a snapshot of the current or an earlier state, under a read transaction."""
-    metastore = client.metastore
+    metastore, txn_id = client.metastore, listings.txn_id
     held = None if moment is None else hold_version(metastore, table, moment, txn_id)
     return take_snapshot(
         source.files,
         metastore,
         table,
         metastore.valid_txns(txn_id),
-        Listings(source.files, txn_id),
+        listings,
         wanted_partitions(client, table, wanted),
         held,
     )

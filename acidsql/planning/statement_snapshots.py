@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -60,10 +61,11 @@ def leased_snapshot(session: AcidSession, *, kept: bool = True) -> Iterator[Stat
     session.leases.prune()
     # If a signal arrived before the lease begins, the transaction would never end.
     with DeferredSignals():
+        opened_at = time.time()
         with phase(Phase.BEGIN):
             txn_id = session.metastore.open_txn(session.user, session.host, TxnType.READ_ONLY)
         current_recording().txn_id = txn_id
-        listings = Listings(session.files, txn_id)
+        listings = Listings(session.files, txn_id, opened_at=opened_at)
         lease = session.leases.begin(txn_id)
         try:
             with Interruptible():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -111,6 +112,8 @@ def take_snapshot(
             show the replacement.
         FormatError: a directory is missing (DIRECTORY_NOT_FOUND), a file has lost its content
             (INVALID_ORC_TAIL), or names do not fit together.
+        TransactionStateError: TXN_ABORTED, a read transaction timed out before everything was
+            listed.
     """
     version = lists if isinstance(lists, HeldVersion) else None
     places: Sequence[Partition] = [Partition(values=(), location=table.location)]
@@ -162,6 +165,7 @@ def take_snapshot(
     listings.fetch([path for path, _ in selected])
     for path, directory in selected:
         check_is_complete(directory, listings.get(path))
+    _check_in_time(metastore, listings)
     return TableSnapshot(
         table=table,
         txns=txns,
@@ -170,6 +174,22 @@ def take_snapshot(
         listings=listings,
         version=version,
     )
+
+
+def _check_in_time(metastore: Metastore, listings: Listings) -> None:
+    """Check that a read transaction protected the directories until they were listed.
+
+    If the process was suspended, a cleaner may have removed directories that the snapshot needs. A
+    base of a later INSERT OVERWRITE does not show that they are missing. A transaction cannot have
+    timed out in less than half of the time-out.
+
+    Raises:
+        TransactionStateError: TXN_ABORTED.
+    """
+    if listings.txn_id is None or listings.opened_at is None:
+        return
+    if not 0 <= time.time() - listings.opened_at < metastore.txn_timeout / 2:
+        metastore.require_open(listings.txn_id)
 
 
 def _check_definition(metastore: Metastore, table: Table, write_ids: ValidWriteIdList) -> None:

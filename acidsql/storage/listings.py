@@ -16,9 +16,17 @@ class Listings:
     Args:
         files: file system of the directories.
         txn_id: the statement's transaction; None if its plan is not executed.
+        opened_at: time at which a read transaction was open, in seconds since 1970. None if the
+            transaction commits later, and then learns whether it was open until the end.
+
+    Attributes:
+        opened_at: the argument.
     """
 
-    def __init__(self, files: DeletableFiles, txn_id: int | None) -> None:
+    def __init__(
+        self, files: DeletableFiles, txn_id: int | None, *, opened_at: float | None = None
+    ) -> None:
+        self.opened_at = opened_at
         self._files = files
         self._txn_id = txn_id
         self._known: dict[str, Listing] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -89,10 +90,11 @@ class ExplicitTransaction:
             TransactionStateError: TXN_ABORTED.
         """
         with self._mutex:
+            opened_at = time.time()
             self.require_open()
             current().txn_id = self.txn_id
             with self.session.leases.resumed(self.lease):
-                yield Listings(self.session.files, self.lease.txn_id)
+                yield Listings(self.session.files, self.lease.txn_id, opened_at=opened_at)
 
     @contextmanager
     def statement(self, intents: Sequence[WriteIntent]) -> Iterator[Transaction]:
