@@ -13,6 +13,7 @@ from acidsql import bridge
 from acidsql.format.hidden_names import hidden_names
 from acidsql.format.names import OWNER_FILE, is_hidden
 from acidsql.limits import limits
+from acidsql.metastore.model import Table
 from acidsql.metastore.names import object_name
 from acidsql.scan.directories import bucket_files
 from acidsql.scan.metadata_count import rows_in_files
@@ -21,6 +22,7 @@ from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import Listing
 from acidsql.storage.staging import Target
+from acidsql.transactions.current import current_transaction
 from acidsql.transactions.write_intent import WriteIntent
 
 _WRITE_ID = "<write id>"
@@ -85,7 +87,7 @@ def _scan_lines(session: AcidSession, scan: ScanRecord, most: int | None) -> Ite
         f"write ids up to {write_ids.high_water_mark}{_but(write_ids.open, write_ids.aborted)}"
     )
     if snapshot.table.partition_columns:
-        yield f"  Partitions: {_partitions(scan, most)}"
+        yield f"  Partitions: {_partitions(session, scan, most)}"
     yield from _directory_lines(snapshot, most)
     if not snapshot.table.insert_only:
         yield f"  Search argument: {_search(scan, most)}"
@@ -123,15 +125,23 @@ def id_ranges(ids: Collection[int], most: int = 10) -> str:
     return " ".join(texts)
 
 
-def _partitions(scan: ScanRecord, most: int | None) -> str:
+def _partitions(session: AcidSession, scan: ScanRecord, most: int | None) -> str:
     kept, required = len(scan.snapshot.partitions), scan.required
     known = ""
     if scan.known_partitions:
         known = f"; the tails of files show whether {scan.known_partitions} of them have rows"
-    if required.of_partitions is None:
+    if not required.partition_conditions:
         return f"all {kept}{known}"
     by = _shortened(bridge.conditions_text(required.partition_conditions), most)
-    return f"{kept} of {required.of_partitions()}, by {by}{known}"
+    return f"{kept} of {_number_of_partitions(session, scan.snapshot.table)}, by {by}{known}"
+
+
+def _number_of_partitions(session: AcidSession, table: Table) -> int:
+    """Return the number of a table's partitions, with those that this transaction has added."""
+    values = session.metastore.partition_values(table.database, table.name)
+    transaction = current_transaction(session)
+    writes = transaction and transaction.transaction.written.get(table.full_name)
+    return len({*values, *(writes.partitions if writes else ())})
 
 
 def _directory_lines(snapshot: TableSnapshot, most: int | None) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
 
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
@@ -61,10 +60,6 @@ class KnownPartitions:
                 values = tuple(sorted({*values, *self.added[table.full_name]}))
             self._fetched[key] = values
         return self._fetched[key]
-
-    def count(self, table: Table) -> int:
-        """Return the number of a table's partitions."""
-        return len(self.of(table))
 
 
 def find_required_rows(
@@ -170,7 +165,6 @@ def _pruned(
         required,
         partitions=frozenset(values[i] for i in chosen),
         partition_conditions=about_partitions,
-        of_partitions=partial(known.count, table),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from acidsql import bridge
@@ -19,7 +18,6 @@ class RequiredRows:
         partitions: values of the required partitions, None for all.
         partition_conditions: conditions that selected these partitions, in the form of
             ``conditions``; empty for all.
-        of_partitions: counts the partitions before this selection, for EXPLAIN; None for all.
         conditions: alternatives (OR), each the conjuncts (AND) that required rows meet; empty for
             all rows.
         count_only: whether only the number of rows is required, and no values.
@@ -31,7 +29,6 @@ class RequiredRows:
 
     partitions: PartitionSet | None = None
     partition_conditions: tuple[tuple[bridge.Conjunct, ...], ...] = field(default=(), compare=False)
-    of_partitions: Callable[[], int] | None = field(default=None, compare=False)
     conditions: tuple[tuple[bridge.Conjunct, ...], ...] = ()
     count_only: bool = False
     distinct_partitions_only: bool = False
