@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -310,21 +310,22 @@ class TransactionBatch:
         for member in self.members[self.used :]:
             self._abort(member.txn_id)
         self.used = len(self.members)
-        with self.client.metastore.held_location(self.table, self.members[-1].txn_id) as known:
-            if known is not None:
-                self._delete_unused(known)
+        self._delete_unused()
         self._made.clear()
         if failed is not None:
             raise failed
 
-    def _delete_unused(self, known: Collection[tuple[str, ...]]) -> None:
+    def _delete_unused(self) -> None:
         """Delete directories without rows, and partitions whose rows did not commit."""
-        for values, path in self._directories.items():
-            if not any(
-                place.values == values and f.flushed_rows for place, f in self.files.items()
-            ):
-                self.client.files.delete(path)
-        take_back(self.client, self.table, self._made.values(), known)
+        used = {place.values for place, file in self.files.items() if file.flushed_rows}
+        unused = [path for values, path in self._directories.items() if values not in used]
+        if not unused and not self._made:
+            return
+        with self.client.metastore.held_location(self.table, self.members[-1].txn_id) as known:
+            if known is not None:
+                for path in unused:
+                    self.client.files.delete(path)
+                take_back(self.client, self.table, self._made.values(), known)
 
 
 def _shape(table: Table) -> Mapping[str, object]:

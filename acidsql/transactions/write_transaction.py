@@ -311,6 +311,8 @@ class TableWrite:
 
         If the transaction timed out and its table was dropped, the drop has deleted them.
         """
+        if not self.publication.placed and not self.places.added:
+            return
         written = replace(self.table, location=self.publication.root)
         with self.session.metastore.held_location(written, self.txn_id) as known:
             if known is not None:
