@@ -111,8 +111,9 @@ def sqlite_condition(accepted: PartitionFilter, values: str) -> tuple[str, list[
 def hive_filter(accepted: PartitionFilter, columns: Sequence[str]) -> str | None:
     """Return a filter in the language of a Hive Metastore, or None if that would not be sound.
 
-    Only equality with numbers and texts is given to a server: the collation of its database
-    determines the order of texts, and servers differ in how they write and compare dates.
+    Only equality with texts is given to a server. The collation of its database determines the
+    order of texts. A server does not find the number 7 in the text ``07``, or a date in another
+    spelling.
 
     Args:
         accepted: the filter.
@@ -136,8 +137,6 @@ def _hive_comparisons(alternative: Sequence[Comparison], columns: Sequence[str])
 
 
 def _hive_constant(value: int | str | date) -> str | None:
-    if isinstance(value, int):
-        return str(value)
     if isinstance(value, str) and not _HIVE_UNQUOTABLE.search(value):
         return f'"{value}"'
     return None

@@ -173,7 +173,8 @@ def values_of(
             if error.condition != "METASTORE_ERROR":
                 raise
         else:
-            return tuple(sorted(tuple(p.values) for p in accepted_partitions))
+            listed = (tuple(p.values) for p in accepted_partitions)
+            return tuple(sorted(one for one in listed if accepts(accepted, one)))
     names = server.call("get_partition_names", table.dbName, table.tableName, -1)
     values = (tuple(value for _, value in parse_partition_name(name)) for name in names)
     return tuple(sorted(one for one in values if accepts(accepted, one)))
