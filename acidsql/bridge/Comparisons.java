@@ -5,15 +5,13 @@ import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
-import org.apache.spark.sql.sources.EqualTo;
-import org.apache.spark.sql.sources.GreaterThan;
-import org.apache.spark.sql.sources.GreaterThanOrEqual;
-import org.apache.spark.sql.sources.In;
-import org.apache.spark.sql.sources.LessThan;
-import org.apache.spark.sql.sources.LessThanOrEqual;
+import scala.Option;
+import scala.Product;
 
 /**
  * Finds comparisons of columns with constants among conditions, in one call from Python.
@@ -21,6 +19,19 @@ import org.apache.spark.sql.sources.LessThanOrEqual;
  * <p>Janino, which Spark compiles its generated code with, compiles this text.
  */
 public final class Comparisons {
+  private static final long DAY = 86400000L; // milliseconds
+  private static final Map OPERATORS = new HashMap();
+
+  static {
+    // Names of Spark's filters (org.apache.spark.sql.sources), which are case classes.
+    OPERATORS.put("EqualTo", "=");
+    OPERATORS.put("In", "=");
+    OPERATORS.put("LessThan", "<");
+    OPERATORS.put("LessThanOrEqual", "<=");
+    OPERATORS.put("GreaterThan", ">");
+    OPERATORS.put("GreaterThanOrEqual", ">=");
+  }
+
   public Comparisons() {}
 
   /**
@@ -31,8 +42,8 @@ public final class Comparisons {
     List comparisons = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) {
       Expression condition = (Expression) conditions.get(i);
-      scala.Option filter = DataSourceStrategy$.MODULE$.translateFilter(condition, false);
-      List comparison = filter.isDefined() ? comparison(filter.get()) : null;
+      Option filter = DataSourceStrategy$.MODULE$.translateFilter(condition, false);
+      List comparison = filter.isDefined() ? comparison((Product) filter.get()) : null;
       if (comparison != null) {
         comparisons.add(comparison);
       }
@@ -40,57 +51,50 @@ public final class Comparisons {
     return new ObjectMapper().writeValueAsString(comparisons);
   }
 
-  private static List comparison(Object filter) {
-    if (filter instanceof EqualTo) {
-      EqualTo equal = (EqualTo) filter;
-      return comparison(equal.attribute(), "=", new Object[] {equal.value()});
+  /** Returns a comparison, or null if a filter is none, or has a constant of another type. */
+  private static List comparison(Product filter) {
+    Object operator = OPERATORS.get(filter.productPrefix());
+    if (operator == null) {
+      return null;
     }
-    if (filter instanceof In) {
-      In in = (In) filter;
-      return comparison(in.attribute(), "=", in.values());
-    }
-    if (filter instanceof LessThan) {
-      LessThan less = (LessThan) filter;
-      return comparison(less.attribute(), "<", new Object[] {less.value()});
-    }
-    if (filter instanceof LessThanOrEqual) {
-      LessThanOrEqual less = (LessThanOrEqual) filter;
-      return comparison(less.attribute(), "<=", new Object[] {less.value()});
-    }
-    if (filter instanceof GreaterThan) {
-      GreaterThan greater = (GreaterThan) filter;
-      return comparison(greater.attribute(), ">", new Object[] {greater.value()});
-    }
-    if (filter instanceof GreaterThanOrEqual) {
-      GreaterThanOrEqual greater = (GreaterThanOrEqual) filter;
-      return comparison(greater.attribute(), ">=", new Object[] {greater.value()});
-    }
-    return null;
-  }
-
-  /** Returns a comparison, or null if one of the constants is of another type than those above. */
-  private static List comparison(String column, String operator, Object[] values) {
+    Object compared = filter.productElement(1);
+    Object[] values =
+        compared instanceof Object[] ? (Object[]) compared : new Object[] {compared};
     List constants = new ArrayList();
     for (int i = 0; i < values.length; i++) {
-      Object value = values[i];
-      if (value == null) {
-        continue; // NULL equals nothing
-      }
-      if (value instanceof java.sql.Date || value instanceof LocalDate) {
-        constants.add(Collections.singletonMap("date", value.toString()));
-      } else if (value instanceof String || isWhole(value)) {
-        constants.add(value);
-      } else {
-        return null;
+      if (values[i] != null) { // NULL equals nothing
+        Object constant = constant(values[i]);
+        if (constant == null) {
+          return null;
+        }
+        constants.add(constant);
       }
     }
-    return Arrays.asList(new Object[] {column, operator, constants});
+    return Arrays.asList(new Object[] {filter.productElement(0), operator, constants});
   }
 
-  private static boolean isWhole(Object value) {
-    return value instanceof Byte
-        || value instanceof Short
-        || value instanceof Integer
-        || value instanceof Long;
+  private static Object constant(Object value) {
+    if (value instanceof java.sql.Date || value instanceof LocalDate) {
+      return hasUsualText(value) ? Collections.singletonMap("date", value.toString()) : null;
+    }
+    boolean isWhole =
+        value instanceof Byte
+            || value instanceof Short
+            || value instanceof Integer
+            || value instanceof Long;
+    return isWhole || value instanceof String ? value : null;
+  }
+
+  /**
+   * Returns whether the text of a date has four digits for the year and is the same in all
+   * calendars. The text of a java.sql.Date lacks the sign and further digits of the year, and
+   * differs from that of the same day in Spark around October 1582.
+   */
+  private static boolean hasUsualText(Object date) {
+    LocalDate day =
+        date instanceof LocalDate
+            ? (LocalDate) date
+            : LocalDate.ofEpochDay(Math.floorDiv(((java.sql.Date) date).getTime(), DAY));
+    return day.getYear() > 1583 && day.getYear() < 9999;
   }
 }

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from pyspark.sql import SparkSession
+
 from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.limits import limits
@@ -149,13 +151,13 @@ def _pruned(
     If a copy has no conjunct on partition columns, all partitions are required.
 
     Args:
-        known: values of all partitions.
+        known: values of the partitions of tables.
     """
     names = {c.name for c in table.partition_columns}
     about_partitions = tuple(tuple(c for c in copy if c.columns.keys() <= names) for copy in copies)
     if not all(about_partitions):
         return replace(required, partitions=None)
-    values = known.of(table, _partition_filter(session, table, about_partitions))
+    values = known.of(table, _partition_filter(session.spark, table, about_partitions))
     texts = [[None if v == DEFAULT_PARTITION else v for v in row] for row in values]
     schema = partition_schema(session.spark, table)
     chosen = {
@@ -169,20 +171,20 @@ def _pruned(
 
 
 def _partition_filter(
-    session: AcidSession, table: Table, alternatives: Sequence[Sequence[bridge.Conjunct]]
+    spark: SparkSession, table: Table, alternatives: Sequence[Sequence[bridge.Conjunct]]
 ) -> PartitionFilter:
     """Return what a metastore can evaluate of the conditions on partition columns."""
-    return tuple(tuple(_comparisons(session, table, conjuncts)) for conjuncts in alternatives)
+    return tuple(tuple(_comparisons(spark, table, conjuncts)) for conjuncts in alternatives)
 
 
 def _comparisons(
-    session: AcidSession, table: Table, conjuncts: Sequence[bridge.Conjunct]
+    spark: SparkSession, table: Table, conjuncts: Sequence[bridge.Conjunct]
 ) -> Iterator[Comparison]:
     ordinals = {c.name: i for i, c in enumerate(table.partition_columns)}
-    for name, operator, constants in bridge.comparisons(session.spark, conjuncts):
+    for name, operator, constants in bridge.comparisons(spark, conjuncts):
         column = table.partition_columns[ordinals[name]] if name in ordinals else None
         if column is None or not 0 < len(constants) <= MOST_VALUES:
             continue
-        kind = _COMPARED.get(column.type)
+        kind = _COMPARED.get(column.type.lower())
         if kind is not None and all(type(constant) is kind for constant in constants):
             yield Comparison(ordinal=ordinals[name], operator=operator, values=constants)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from acidsql import bridge
+from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.planning import statement
 from acidsql.planning.statement_snapshots import leased_snapshot
 from tests.product.conftest import Lab
@@ -15,6 +17,7 @@ from tests.product.listing import note_listings
 
 pytestmark = pytest.mark.spark
 
+Fetched = list[tuple[tuple[str, ...], ...]]
 VALUES = [(i, d, f"r{i}") for i in range(4) for d in ("2024-01-01", "2024-01-02", None)]
 
 
@@ -56,6 +59,20 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> Listed:
 
     note_listings(monkeypatch, note)
     return found
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> Fetched:
+    """Return the answers of the metastore about the values of partitions."""
+    answers: Fetched = []
+    fetch = EmbeddedMetastore.partition_values
+
+    def note(*arguments: Any) -> tuple[tuple[str, ...], ...]:
+        answers.append(fetch(*arguments))
+        return answers[-1]
+
+    monkeypatch.setattr(EmbeddedMetastore, "partition_values", note)
+    return answers
 
 
 def _all(*numbers: int) -> set[str]:
@@ -186,3 +203,50 @@ def test_each_plan_of_a_snapshot_is_pruned_by_its_own_conditions(
         ]
     assert [len(rows) for rows in found] == [3, 1, 12]
     assert listed.take() == _all(0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("kind", ["DATE", "date"])
+@pytest.mark.parametrize(
+    ("condition", "ids", "is_evaluated"),
+    [
+        ("d < DATE'+12000-01-01'", [1, 2, 3], False),
+        ("d > DATE'-0044-03-15'", [1, 2, 3], False),
+        ("d = DATE'1582-10-10'", [2], False),
+        ("d IN (DATE'0001-01-01', DATE'2024-02-29')", [1, 3], False),
+        ("d >= DATE'2024-02-29'", [3], True),
+    ],
+)
+def test_the_metastore_evaluates_conditions_on_dates_of_common_years(
+    lab: Lab,
+    fetched: Fetched,
+    kind: str,
+    condition: str,
+    ids: list[int],
+    is_evaluated: bool,
+) -> None:
+    """The text of a java.sql.Date is not that of Spark's date in all years."""
+    values = "(1, DATE'0001-01-01'), (2, DATE'1582-10-10'), (3, DATE'2024-02-29')"
+    table = lab.create("id INT", partitioned=f"d {kind}", values=values)
+    fetched.clear()
+    assert lab.sql(f"SELECT id FROM {table} WHERE {condition} ORDER BY id") == [(i,) for i in ids]
+    assert [len(values) for values in fetched] == [1 if is_evaluated else 3]
+
+
+@pytest.mark.parametrize(
+    ("column", "condition"),
+    [
+        ("p INT", "p = 7"),
+        ("p SMALLINT", "p IN (7, NULL)"),
+        ("p BIGINT", "7 <= p AND p < 8"),
+        ("p STRING", "p = '7'"),
+        ("p STRING", "p > '6'"),
+    ],
+)
+def test_the_metastore_evaluates_comparisons(
+    lab: Lab, fetched: Fetched, column: str, condition: str
+) -> None:
+    values = ", ".join(f"({i}, {i})" for i in range(8))
+    table = lab.create("id INT", partitioned=column, values=values)
+    fetched.clear()
+    assert lab.sql(f"SELECT id FROM {table} WHERE {condition}") == [(7,)]
+    assert fetched == [(("7",),)]

@@ -161,23 +161,25 @@ def values_of(
     server: Server, table: Any, accepted: PartitionFilter = ()
 ) -> tuple[tuple[str, ...], ...]:
     """Return the sorted values of partitions (``Metastore.partition_values``)."""
-    if not table.partitionKeys:
-        return ()
+    listed = _list_values(server, table, accepted) if table.partitionKeys else ()
+    return tuple(sorted(values for values in listed if accepts(accepted, values)))
+
+
+def _list_values(
+    server: Server, table: Any, accepted: PartitionFilter
+) -> Iterable[tuple[str, ...]]:
+    """Return the values of the partitions that the server finds by a filter, else of all."""
     condition = hive_filter(accepted, [field.name for field in table.partitionKeys])
     if condition is not None:
         arguments = (table.dbName, table.tableName, condition, -1)
         try:
-            accepted_partitions = server.call("get_partitions_by_filter", *arguments)
+            return [tuple(p.values) for p in server.call("get_partitions_by_filter", *arguments)]
         except MetastoreError as error:
-            # Some databases compare no numbers, and a server may limit the partitions of an answer.
+            # A server can limit the number of partitions in an answer.
             if error.condition != "METASTORE_ERROR":
                 raise
-        else:
-            listed = (tuple(p.values) for p in accepted_partitions)
-            return tuple(sorted(one for one in listed if accepts(accepted, one)))
     names = server.call("get_partition_names", table.dbName, table.tableName, -1)
-    values = (tuple(value for _, value in parse_partition_name(name)) for name in names)
-    return tuple(sorted(one for one in values if accepts(accepted, one)))
+    return [tuple(value for _, value in parse_partition_name(name)) for name in names]
 
 
 def fetch(server: Server, table: Any, values: Iterable[tuple[str, ...]] | None = None) -> list[Any]:
