@@ -122,13 +122,15 @@ def run(spark: SparkSession, by: str, change: Change, metastore: Path) -> Statem
                 acidsql.sql(spark, change.sql)
         except Exception as error:  # noqa: BLE001 - the checker reports it
             failure = condition(error)
+    own = _write_ids(metastore, notes.txn_id)
     return Statement(
         by=by,
         change=change,
         began=began,
         ended=last_commit(metastore),
-        txn_id=notes.txn_id,
-        snapshots=notes.seen_of_others(_write_ids(metastore, notes.txn_id)),
+        # Without a write id, the commit leaves nothing to compare with.
+        txn_id=notes.txn_id if own else None,
+        snapshots=notes.seen_of_others(own),
         writes=notes.writes,
         last_seen=notes.last_seen,
         failure=failure,
@@ -230,8 +232,7 @@ def _note(notes: Notes, transaction: Transaction, warehouse: Warehouse) -> None:
         notes.snapshots.append((table.name, _snapshot(seen)))
         placed.setdefault(table.name, []).extend(write.publication.placed)
         notes.writes[table.name] = _written(write.write_id, placed[table.name], warehouse)
-    if transaction.writes:
-        notes.txn_id = transaction.txn_id
+    notes.txn_id = transaction.txn_id
 
 
 def _written(write_id: int, places: Collection[str], warehouse: Warehouse) -> Write:

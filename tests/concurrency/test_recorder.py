@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def test_a_transaction_does_not_see_its_own_write_ids(empty: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("all_fail", [False, True])
+def test_a_transaction_does_not_see_its_own_write_ids(
+    empty: SparkSession, tmp_path: Path, *, all_fail: bool
+) -> None:
     """Also not that of a table where its only statement has failed."""
-    a, b = Table(name="recorded_a"), Table(name="recorded_b")
+    a, b = (Table(name=f"recorded_{n}{int(all_fail)}") for n in "ab")
     for table in (a, b):
         for text in table.ddl():
             acidsql.sql(empty, text)
@@ -29,13 +32,15 @@ def test_a_transaction_does_not_see_its_own_write_ids(empty: SparkSession, tmp_p
     metastore = tmp_path / "metastore.sqlite"
     before = recorder.last_commit(metastore)
     failing = Fail(table=b, where=Some(modulus=1, rest=0))
-    work = Several(parts=(Insert(table=a, rows=((2, 2, 0),)), failing), read=(a, b))
+    first = Insert(table=a, rows=((2, 2, 0),))
+    work = Several(parts=(failing, failing) if all_fail else (first, failing), read=(a, b))
     with recorder.recording(LocalWarehouse(tmp_path)):
         statement = recorder.run(empty, "writer", work, metastore)
     (commit,) = recorder.commits_after(metastore, before)
-    assert commit.write_ids == {a.name: 2, b.name: 2}
+    assert commit.write_ids == ({b.name: 2} if all_fail else {a.name: 2, b.name: 2})
+    assert commit.txn_id == statement.txn_id
     assert {(table, seen.sees(1), seen.sees(2)) for table, seen in statement.snapshots} == {
         (a.name, True, False),
         (b.name, True, False),
     }
-    assert statement.writes.keys() == {a.name}
+    assert statement.writes.keys() == (set() if all_fail else {a.name})
