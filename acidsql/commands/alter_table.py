@@ -15,6 +15,7 @@ from acidsql.metastore import failures
 from acidsql.metastore.changes import AlterTable, RenameTable
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
+from acidsql.metastore.names import is_temporary_table
 from acidsql.planning.name_resolution import already_exists, in_metastore, known_to_spark, qualified
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import check_free, child
@@ -35,6 +36,12 @@ def alter_table(session: AcidSession, table: Table, statement: ast.Alteration) -
 
 def _rename_table(session: AcidSession, table: Table, statement: ast.RenameTable) -> DataFrame:
     """Run RENAME TO; a table in its default directory moves to that of its new name, as in Hive."""
+    if is_temporary_table(table.name):
+        raise AcidAnalysisError(
+            "UNSUPPORTED_FEATURE.TEMPORARY_TABLE_RENAME",
+            f"a temporary table cannot be renamed: CREATE TEMPORARY TABLE "
+            f"{'.'.join(statement.new_name)} AS SELECT * FROM {'.'.join(statement.name)}",
+        )
     parts = statement.new_name
     name = qualified(session, parts if len(parts) > 1 else (table.database, *parts))
     if name is None:

@@ -46,7 +46,7 @@ def check_table(session: AcidSession, table: Table, statement: CheckTable) -> Da
     full = statement.mode == "full"
     if statement.repair and not statement.dry_run:
         return _repaired(session, table, statement.text, partitions, full=full)
-    with leased_snapshot(session) as snapshot:
+    with leased_snapshot(session, kept=False) as snapshot:
         problems = find_problems(
             session, table, snapshot.txns, snapshot.listings, partitions, full=full
         )

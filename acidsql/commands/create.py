@@ -176,12 +176,7 @@ def _refuse(statement: CreateTable) -> None:
         if present:
             raise _unsupported(clause, reasons[clause])
     for clause in statement.unsupported:
-        instead = "leave the clause out"
-        if clause == "TEMPORARY TABLE":
-            instead = (
-                "CREATE TEMPORARY VIEW … AS, and CACHE TABLE if its rows are to be computed once"
-            )
-        raise _unsupported(clause, instead)
+        raise _unsupported(clause, "leave the clause out")
     stored_as = _stored_as(statement)
     known = _FORMATS if is_insert_only(statement) else {"orc": FileFormat.ORC}
     if stored_as not in known:
@@ -371,21 +366,21 @@ def _create_as_select(session: AcidSession, statement: CreateTable, text: str | 
         statement: the statement.
         text: text of the statement for the table's history, or None.
     """
-    with leased_snapshot(session) as snapshot:
-        defined = defined_by_query(session, snapshot, statement)
-    if defined is None:
-        return result.nothing(session.spark)
-    table, rows = defined
     source = RecordedStatement(operation="CREATE TABLE AS SELECT", text=text)
-    with filling(session, with_codec(session, table, None), source) as write:
-        shape = write_schema.write_schema_of(session, write.table)
-        static = None if table.partition_columns else ()
-        outcome = write_query(write, shape, rows, static)
-        if write.isolation is Isolation.SERIALIZABLE:
-            write.conflict_checks.append(UnchangedReads(txn_id=write.txn_id, snapshot=snapshot))
-        inserted = outcome.events(deletes=False)
-        changed = [outcome.changed(Operation.INSERT, deletes=False)]
-        write.commit(changed, WriteCounts(inserted=inserted))
+    with leased_snapshot(session, kept=False) as snapshot:
+        defined = defined_by_query(session, snapshot, statement)
+        if defined is None:
+            return result.nothing(session.spark)
+        table, rows = defined
+        with filling(session, with_codec(session, table, None), source) as write:
+            shape = write_schema.write_schema_of(session, write.table)
+            static = None if table.partition_columns else ()
+            outcome = write_query(write, shape, rows, static)
+            if write.isolation is Isolation.SERIALIZABLE:
+                write.conflict_checks.append(UnchangedReads(txn_id=write.txn_id, snapshot=snapshot))
+            inserted = outcome.events(deletes=False)
+            changed = [outcome.changed(Operation.INSERT, deletes=False)]
+            write.commit(changed, WriteCounts(inserted=inserted))
     return result.counts(session.spark, affected=inserted, inserted=inserted)
 
 
@@ -404,4 +399,5 @@ def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
     with transaction(session) as opened:
         opened.wait_for_locks([exclusive_request(table)])
         opened.commit([changes.DropTable(table=locked_definition(session, table))])
+    session.temp_views.drop_table(table)
     return result.nothing(session.spark)

@@ -337,16 +337,16 @@ def _create_view(session: AcidSession, statement: CreateView, view: Table) -> Da
 
 def drop_view(session: AcidSession, statement: DropView) -> DataFrame | None:
     """Run DROP VIEW on a view of the metastore; return None for other views, which are Spark's."""
-    if bridge.is_temp_view(session.spark, statement.name):
-        return None
     view = find(session, statement.name)
     if view is None:
         return None
     if view.table_type is not TableType.VIEW:
         raise AcidAnalysisError(
             "EXPECT_VIEW_NOT_TABLE",
-            f"{view.full_name} is a table: use DROP TABLE",
+            f"{'.'.join(statement.name)} is a table: use DROP TABLE",
             {"tableName": quoted_name([view.database, view.name]), "operation": "DROP VIEW"},
         )
+    if names_temp_view(session, statement.name):
+        return None
     session.metastore.drop_table(view.database, view.name)
     return result.nothing(session.spark)

@@ -53,6 +53,7 @@ from acidsql.commands.targets import (
     target_of,
     written_table,
 )
+from acidsql.commands.temporary_tables import or_temporary
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import (
     acid_table,
@@ -315,12 +316,12 @@ _COMMANDS: Mapping[type, Callable[[AcidSession, Any], DataFrame | None]] = {
     ast.CacheTable: cache_table.cache_table,
     maintenance_statements.CheckTable: _check,
     ast.ClearCache: cache_table.clear_cache,
-    copy_statements.CloneTable: clone.clone_table,
+    copy_statements.CloneTable: or_temporary(clone.clone_table),
     ast.Commit: lambda session, _: transactions.commit(session),
     maintenance_statements.Compact: _compact,
     ast.CreateDatabase: databases_and_views.create_database,
-    ast.CreateTable: replace_table.create_or_replace,
-    ast.CreateTableLike: create.create_like,
+    ast.CreateTable: or_temporary(replace_table.create_or_replace),
+    ast.CreateTableLike: or_temporary(create.create_like),
     ast.AlterViewAs: databases_and_views.alter_view_as,
     alter_statements.CreateTag: tags.create_tag,
     ast.CreateView: databases_and_views.create_view,

@@ -14,6 +14,7 @@ from acidsql.commands.describe import described
 from acidsql.commands.partitions import matching
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table, TableType
+from acidsql.metastore.names import is_temporary_table
 from acidsql.planning.name_resolution import CATALOG, find, qualified
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import show_statements as ast
@@ -55,7 +56,11 @@ def _listed(
     mirror_database(session, name[0])
     others = [tuple(row) for row in session.spark.sql(statement.text).collect()]
     pattern = name_pattern(statement.pattern)
-    of_metastore = [(name[0], one, False) for one in names(name[0]) if pattern.fullmatch(one)]
+    of_metastore = [
+        (name[0], one, False)
+        for one in names(name[0])
+        if pattern.fullmatch(one) and not is_temporary_table(one)
+    ]
     rows = sorted({*others, *of_metastore}, key=lambda row: (row[2], row[1]))
     columns = [("namespace", "STRING"), (column, "STRING"), ("isTemporary", "BOOLEAN")]
     return result.table(session.spark, columns, rows)

@@ -21,6 +21,7 @@ from acidsql.enabled.writer_settings import is_acid, is_transactional
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import lowered
 from acidsql.metastore.model import Table, TableType
+from acidsql.metastore.names import is_temporary_table
 from acidsql.planning.name_resolution import CATALOG, already_exists, qualified
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax.lexer import quote
@@ -124,14 +125,16 @@ class AcidCatalog(Catalog):  # type: ignore[misc]  # PySpark is untyped here
             tables = [
                 session.metastore.find_table(name, table)
                 for table in session.metastore.tables(name)
-                if wanted.fullmatch(table)
+                if wanted.fullmatch(table) and not is_temporary_table(table)
             ]
             return [_listed(t) for t in tables if t and (kind is None or t.table_type is kind)]
 
     def getTable(self, tableName: str) -> ListedTable:  # noqa: N802, N803
         """See PySpark."""
         table = self._named(tableName)
-        return super().getTable(tableName) if table is None else _listed(table)
+        if table is None or is_temporary_table(table.name):
+            return super().getTable(tableName)
+        return _listed(table)
 
     def listColumns(self, tableName: str, dbName: str | None = None) -> list[Column]:  # noqa: N802, N803
         """See PySpark."""

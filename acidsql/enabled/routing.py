@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Table, TableType
-from acidsql.planning.name_resolution import find, qualified
+from acidsql.planning.name_resolution import find, qualified, temporary_table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.at_work import is_at_work
 
@@ -55,8 +55,11 @@ def named(session: AcidSession, name: str) -> Table | None:
 def named_table(session: AcidSession, name: str) -> Table | None:
     """Find a table or view of the metastore by name; temporary views are ignored."""
     parts = name_parts(session.spark, name)
-    place = qualified(session, parts) if parts else None
-    return session.metastore.find_table(*place) if place else None
+    if not parts:
+        return None
+    place = qualified(session, parts)
+    table = temporary_table(session, parts)
+    return table or (session.metastore.find_table(*place) if place else None)
 
 
 def written(table: Table | None) -> Table | None:

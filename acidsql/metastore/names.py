@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import uuid
+
 from acidsql.format.identifiers import lowered
 
 # Default file name of an embedded metastore, next to the warehouse.
 METASTORE_FILE = "acidsql_metastore.sqlite"
 # First characters of a Hive Metastore's address.
 THRIFT = "thrift://"
+# Names of temporary tables in a metastore.
+_TEMPORARY = re.compile(r"acidsql_temporary_[0-9a-f]{12}_(.*)", re.DOTALL)
 
 
 def partition_name(name: str | None) -> str | None:
@@ -30,3 +35,23 @@ def object_name(database: str, table: str, partition: str | None) -> str:
     'db.t/p=1'
     """
     return f"{database}.{table}" if partition is None else f"{database}.{table}/{partition}"
+
+
+def temporary_table_name(name: str) -> str:
+    """Return a new name in the metastore for a temporary table, given the user's name for it."""
+    return f"acidsql_temporary_{uuid.uuid4().hex[:12]}_{name}"
+
+
+def name_of_temporary_table(name: str) -> str | None:
+    """Return the user's name of a temporary table, or None for any other table of a metastore.
+
+    >>> name_of_temporary_table("acidsql_temporary_0123456789ab_t"), name_of_temporary_table("t")
+    ('t', None)
+    """
+    match = _TEMPORARY.fullmatch(name)
+    return match[1] if match else None
+
+
+def is_temporary_table(name: str) -> bool:
+    """Return whether a table of a metastore is a temporary table of some session."""
+    return name_of_temporary_table(name) is not None

@@ -55,9 +55,19 @@ def find(
         database: in the text of a view, the database where its names are looked up.
     """
     if names_temp_view(session, parts, temporary):
-        return session.temp_views.find(parts)
+        view = session.temp_views.find(parts)
+        is_table = view is not None and view.table_type is TableType.MANAGED
+        return temporary_table(session, parts) if is_table else view
     name = qualified(session, parts, database)
     return session.metastore.find_table(*name) if name else None
+
+
+def temporary_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
+    """Return the temporary table of this name with its current definition, or None."""
+    known = session.temp_views.find(parts)
+    if known is None or known.table_type is not TableType.MANAGED:
+        return None
+    return session.metastore.find_table(known.database, known.name)
 
 
 def in_metastore(session: AcidSession, parts: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from acidsql.insert_only import read
 from acidsql.limits import limits
 from acidsql.metastore.model import Partition, Table, TableType
 from acidsql.metastore.moments import Moment
+from acidsql.metastore.names import name_of_temporary_table
 from acidsql.planning.as_of import StatementVersions
 from acidsql.planning.change_feed import StatementChanges
 from acidsql.planning.deleted_rows import shows_deleted_rows, with_read_options
@@ -179,6 +180,7 @@ class StatementSnapshot:
         self, table: Table, alias: str | None, occurrence: Occurrence, relation_of: RelationOf
     ) -> bridge.LogicalPlan:
         name: tuple[str, ...] = (CATALOG, table.database, table.name)
+        alias = alias or name_of_temporary_table(table.name)
         if alias is not None or not table.database:
             name = (alias or table.name,)
         if table.table_type is TableType.VIEW:

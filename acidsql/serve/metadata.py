@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from acidsql.commands.describe import described
 from acidsql.metastore.model import Table, TableType
+from acidsql.metastore.names import is_temporary_table
 from acidsql.session.acid_session import AcidSession
 from acidsql.syntax.constraints import ConstraintKind
 from acidsql.syntax.lexer import quote
@@ -101,7 +102,7 @@ def _tables(session: AcidSession, database: str | None, name: str | None) -> Ite
             # The table may have been dropped after it was listed.
             table = (
                 session.metastore.find_table(one, table_name)
-                if pattern.fullmatch(table_name)
+                if pattern.fullmatch(table_name) and not is_temporary_table(table_name)
                 else None
             )
             if table is not None:

@@ -1,12 +1,13 @@
-"""Temporary views over ACID tables, of a session or of the application.
+"""Temporary views over ACID tables, of a session or of the application, and temporary tables.
 
 Spark keeps the plan of a temporary view, which has a fixed snapshot. acidsql keeps the text of the
-view instead, and plans it again for each statement.
+view instead, and plans it again for each statement. A temporary table is a view in Spark and a
+table in the metastore.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -29,10 +30,17 @@ _GLOBAL: WeakKeyDictionary[SparkContext, dict[str, _TempView]] = WeakKeyDictiona
 
 
 class TempViews:
-    """Temporary views of one Spark session and of its application that refer to ACID tables."""
+    """Temporary views of one Spark session and of its application that refer to ACID tables.
+
+    Attributes:
+        tables: temporary tables of the session that were not dropped, by their full names.
+        drop_tables: drops these tables at the end of the session; None before the first table.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self.tables: dict[str, Table] = {}
+        self.drop_tables: Callable[[], None] | None = None
         self._views: dict[str, _TempView] = {}
         self._global = _GLOBAL.setdefault(spark.sparkContext, {})
 
@@ -42,8 +50,33 @@ class TempViews:
             frame.createOrReplaceTempView(view.name)
         else:
             frame.createTempView(view.name)
-        definition = bridge.temp_view(self._spark, [view.name])
-        self._views[lowered(view.name)] = _TempView(view=view, definition=definition)
+        self._keep(view.name, view)
+
+    def create_table(self, name: str, table: Table, frame: DataFrame) -> None:
+        """Create or replace the view of a temporary table.
+
+        Args:
+            name: the user's name of the table.
+            table: the table of the metastore.
+            frame: content of the view in Spark.
+        """
+        frame.createOrReplaceTempView(name)
+        self.tables[table.full_name] = table
+        self._keep(name, table)
+
+    def drop_table(self, table: Table) -> None:
+        """Drop the view of a table that was dropped, if it was a temporary table."""
+        if self.tables.pop(table.full_name, None) is None:
+            return
+        for name, known in list(self._views.items()):
+            if known.view.full_name == table.full_name:
+                if self.find([name]) is not None:
+                    self._spark.catalog.dropTempView(name)
+                del self._views[name]
+
+    def _keep(self, name: str, view: Table) -> None:
+        definition = bridge.temp_view(self._spark, [name])
+        self._views[lowered(name)] = _TempView(view=view, definition=definition)
 
     def create_global(self, view: Table, frame: DataFrame, *, replace: bool) -> None:
         """Create a view of the application in Spark, and keep its text.
@@ -58,7 +91,9 @@ class TempViews:
         self._global[lowered(view.name)] = _TempView(view=view, definition=definition)
 
     def find(self, parts: Sequence[str]) -> Table | None:
-        """Find a view; return None if Spark no longer has it, or has another view of the name.
+        """Find a view or the table of a temporary table.
+
+        The result is None if Spark no longer has the view, or has another view of the name.
 
         Args:
             parts: parts of the name; for a view of the application, the first part is the database

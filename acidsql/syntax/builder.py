@@ -34,9 +34,7 @@ _NOT_TRANSACTIONAL = ("transactional", "false")
 # Name of the format in USING.
 _FORMAT = "acidsql"
 # Clauses that define a format in another way.
-_OTHER_FORMATS = {
-    "OPTIONS", "ROW FORMAT", "STORED BY", "TEMPORARY TABLE", "WITH SERDEPROPERTIES"
-}  # fmt: skip
+_OTHER_FORMATS = {"OPTIONS", "ROW FORMAT", "STORED BY", "WITH SERDEPROPERTIES"}
 # Fields of CREATE TABLE … LIKE that are not clauses.
 _OF_LIKE = {"transactional", "unsupported"}
 _IDENTIFIER_CLAUSE = re.compile(
@@ -151,6 +149,9 @@ class Builder(Transformer[Token, Any]):
         if fields.get("using", "").lower() == _FORMAT:
             is_declared = True
             del fields["using"]
+        elif "temporary" in fields:
+            # With USING it is a view of another format, which Spark creates.
+            is_declared = "using" not in fields
         elif self._acid_by_default and not contradiction and _names_no_format(fields):
             is_declared = True
         if not is_declared and all(entry[:2] != _TRANSACTIONAL for entry in properties):
@@ -167,7 +168,10 @@ class Builder(Transformer[Token, Any]):
         properties = [_normalised(entry) for entry in fields.pop("properties", ())]
         if _repeated_key(properties):
             return None  # Spark refuses it in its own words
-        kept = {"name", "name_span", "like", "if_not_exists", "stored_as", "using", "location"}
+        kept = {
+            "name", "name_span", "like", "if_not_exists", "stored_as", "using", "location",
+            "temporary",
+        }  # fmt: skip
         is_declared = "transactional" in fields or any(e[:2] == _TRANSACTIONAL for e in properties)
         others = [n.replace("_", " ").upper() for n in fields if n not in kept | _OF_LIKE]
         return CreateTableLike(
@@ -377,8 +381,7 @@ UNSUPPORTED = frozenset(
     {
         "cluster_by", "default_collation", "for_replication",
         "options", "partitioned_on", "row_format", "skewed_by", "stored_by",
-        "stored_as_directories", "temporary_table", "with_overwrite_tblproperties",
-        "with_serdeproperties",
+        "stored_as_directories", "with_overwrite_tblproperties", "with_serdeproperties",
     }
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ class CloneTable(Named):
         cloned: parts of the name of the table to copy.
         depth: ``shallow`` or ``deep``, in lower case; None if neither is given.
         as_of: version to copy, None for the current version.
+        temporary: whether the copy belongs to this session and ends with it.
         properties: table properties of the copy in addition to the properties of the table.
     """
 
@@ -25,6 +26,7 @@ class CloneTable(Named):
     or_replace: bool = False
     replace_table: bool = False
     external: bool = False
+    temporary: bool = False
     transactional: bool = False
     if_not_exists: bool = False
     location: str | None = None

@@ -68,6 +68,7 @@ class CreateTable(Named):
         using: file format; None for ``USING acidsql``.
         or_replace: ``CREATE OR REPLACE``.
         replace_table: ``REPLACE TABLE``, which requires an existing table.
+        temporary: whether the table belongs to this session and ends with it.
         properties: table properties. The property that makes the table transactional is always
             ``"transactional": "true"``; the others keep their spelling.
         query: query of ``AS SELECT``, without ``AS``.
@@ -75,6 +76,7 @@ class CreateTable(Named):
 
     or_replace: bool = False
     replace_table: bool = False
+    temporary: bool = False
     external: bool = False
     if_not_exists: bool = False
     columns: Span | None = None
@@ -100,11 +102,13 @@ class CreateTableLike(Named):
 
     Attributes:
         like: name of the table with the definition to copy.
+        temporary: whether the new table belongs to this session and ends with it.
         transactional: whether the statement declares the new table as transactional.
         unsupported: other clauses of the statement.
     """
 
     like: Name
+    temporary: bool = False
     if_not_exists: bool = False
     stored_as: str | None = None
     using: str | None = None

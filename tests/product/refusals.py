@@ -35,10 +35,12 @@ _SETUP = (
     "('transactional'='true', 'transactional_properties'='insert_only')",
     "CREATE TABLE bad_plain (id int) USING parquet",
     "CREATE VIEW bad_view AS SELECT * FROM bad",
+    "CREATE TEMPORARY TABLE bad_temporary (id int)",
     "CREATE TEMPORARY VIEW bad_source AS SELECT * FROM VALUES (1, 'x'), (9, 'y') AS s(id, v)",
 )
 _TEARDOWN = (
     "DROP VIEW bad_source",
+    "DROP TABLE bad_temporary",
     "DROP VIEW bad_view",
     "DROP TABLE bad_plain",
     "DROP TABLE bad_buckets",

@@ -48,6 +48,19 @@ def test_a_lease_lives_as_long_as_a_derived_frame(spark: SparkSession, leased: s
     assert txn_id not in _open(session)
 
 
+def test_statements_that_run_at_once_leave_no_lease(spark: SparkSession, leased: str) -> None:
+    session = AcidSession.of(spark)
+    before = _open(session)
+    acidsql.sql(
+        spark,
+        "CREATE TABLE copied STORED AS ORC TBLPROPERTIES ('transactional'='true') "
+        f"AS SELECT * FROM {leased}",
+    )
+    acidsql.sql(spark, f"CHECK TABLE {leased} FULL")
+    acidsql.sql(spark, "DROP TABLE copied")
+    assert _open(session) == before
+
+
 def test_leases_end_when_the_metastore_is_away(
     spark: SparkSession, leased: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,8 +159,11 @@ _LIMITS = {
             "PARTITIONED BY (d)", "(id int, d bigint GENERATED ALWAYS AS IDENTITY)"
         )
     ),
-    "`CREATE TEMPORARY TABLE`": _features(
-        TEMPORARY_TABLE=f"CREATE TEMPORARY TABLE bad2 (id int) {ACID}"
+    "`CREATE TEMPORARY TABLE` with `LOCATION`": _features(
+        TEMPORARY_TABLE_LOCATION="CREATE TEMPORARY TABLE bad2 (id int) LOCATION '/x'"
+    ),
+    "`ALTER TABLE … RENAME` of a temporary table": _features(
+        TEMPORARY_TABLE_RENAME="ALTER TABLE bad_temporary RENAME TO bad2"
     ),
     "`OPTIONS`, `ROW FORMAT`, `STORED BY`, `SKEWED BY`, `CLUSTER BY` and others in "
     "`CREATE TABLE`": _features(

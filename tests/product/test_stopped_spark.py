@@ -29,6 +29,7 @@ spark = (
 acidsql.sql(
     spark, "CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 )
+acidsql.sql(spark, "CREATE TEMPORARY TABLE scratch AS SELECT 1 AS a")
 for number in range(10):
     acidsql.sql(spark, f"INSERT INTO t VALUES ({number})")
 try_next = worker.try_next
@@ -48,11 +49,13 @@ acidsql.sql(job, "INSERT INTO t VALUES (10)")
 
 
 @pytest.mark.parametrize("stop", ["spark", "spark.sparkContext"])
-def test_the_last_compaction_is_done_before_spark_stops(tmp_path: Path, stop: str) -> None:
+def test_the_last_compaction_and_the_end_of_temporary_tables(tmp_path: Path, stop: str) -> None:
     program = _PROGRAM.replace("{stop}", stop)
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=300)
     with sqlite3.connect(tmp_path / "acidsql_metastore.sqlite") as metastore:
         found = metastore.execute("SELECT type, state, attempts FROM compactions").fetchall()
+        assert metastore.execute("SELECT table_name FROM tables").fetchall() == [("t",)]
     assert found == [("major", "succeeded", 1)]
+    assert [path.name for path in (tmp_path / "warehouse").iterdir()] == ["t"]
     left = {path.name.partition("_v")[0] for path in (tmp_path / "warehouse" / "t").glob("[bd]*")}
     assert left == {"base_0000011"}

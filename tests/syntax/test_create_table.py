@@ -110,8 +110,9 @@ CREATE_TABLE = [
         ),
         {
             **T,
+            "temporary": True,
             "properties": TRANSACTIONAL,
-            "unsupported": ("TEMPORARY TABLE", "ROW FORMAT", "CLUSTER BY"),
+            "unsupported": ("ROW FORMAT", "CLUSTER BY"),
         },
     ),
     (
@@ -166,7 +167,6 @@ def test_a_table_of_no_format_is_transactional_where_that_is_the_default() -> No
         "CREATE TABLE t (a INT) ROW FORMAT DELIMITED",
         "CREATE TABLE t (a INT) STORED BY 'h'",
         "CREATE TABLE t (a INT) OPTIONS (path '/x')",
-        "CREATE TEMPORARY TABLE t (a INT)",
         "CREATE EXTERNAL TABLE t (a INT) LOCATION '/x'",
         "CREATE TABLE t (a INT) TBLPROPERTIES ('transactional'='false')",
     ):
@@ -199,9 +199,10 @@ def test_a_table_is_transactional_or_not(clause: str) -> None:
             {
                 "name": ("t",),
                 "like": ("s",),
+                "temporary": True,
                 "transactional": True,
                 "using": "orc",
-                "unsupported": ("TEMPORARY TABLE", "ROW FORMAT"),
+                "unsupported": ("ROW FORMAT",),
             },
         ),
     ],
