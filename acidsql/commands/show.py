@@ -14,7 +14,11 @@ from acidsql.commands.describe import described
 from acidsql.commands.partitions import matching
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table, TableType
-from acidsql.metastore.names import is_temporary_table
+from acidsql.metastore.names import (
+    TEMPORARY_PROCESS,
+    is_temporary_table,
+    name_of_temporary_table,
+)
 from acidsql.planning.name_resolution import CATALOG, find, qualified
 from acidsql.session.acid_session import AcidSession, mirror_database
 from acidsql.syntax import show_statements as ast
@@ -166,9 +170,14 @@ def _view_column(column: Column) -> str:
 
 
 def _create_text(table: Table) -> str:
-    properties = {k: v for k, v in table.properties.items() if k != "comment"}
+    left_out = {"comment", TEMPORARY_PROCESS}
+    properties = {k: v for k, v in table.properties.items() if k not in left_out}
+    temporary = name_of_temporary_table(table.name)
+    head = f"CREATE TABLE {quote(table.database)}.{quote(table.name)}"
+    if temporary is not None:
+        head = f"CREATE TEMPORARY TABLE {quote(temporary)}"
     lines = [
-        f"CREATE TABLE {quote(table.database)}.{quote(table.name)} (",
+        f"{head} (",
         ",\n".join(f"  {text}" for text in _inside(table)) + ")",
     ]
     if table.partition_columns:
@@ -178,7 +187,8 @@ def _create_text(table: Table) -> str:
         columns = ", ".join(map(quote, table.bucket_columns))
         lines.append(f"CLUSTERED BY ({columns}) INTO {table.num_buckets} BUCKETS")
     lines.append(f"STORED AS {table.file_format.value.upper()}")
-    lines.append(f"LOCATION {quoted_string(table.location)}")
+    if temporary is None:
+        lines.append(f"LOCATION {quoted_string(table.location)}")
     if "comment" in table.properties:
         lines.append(f"COMMENT {quoted_string(table.properties['comment'])}")
     lines.append(f"TBLPROPERTIES ({property_list(dict(sorted(properties.items())))})")

@@ -23,8 +23,12 @@ from acidsql.commands import result
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore import changes
 from acidsql.metastore.model import Table
-from acidsql.metastore.names import is_temporary_table, temporary_table_name
-from acidsql.planning.name_resolution import names_temp_view, temporary_table
+from acidsql.metastore.names import (
+    TEMPORARY_PROCESS,
+    is_temporary_table,
+    temporary_table_name,
+)
+from acidsql.planning.name_resolution import CATALOG, names_temp_view, temporary_table
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.at_work import at_work
 from acidsql.session.process_identity import has_ended, this_process
@@ -35,8 +39,6 @@ from acidsql.transactions.transaction import exclusive_request, locked_definitio
 
 logger = logging.getLogger(__name__)
 
-# Property with the process that created a temporary table.
-_PROCESS = "acidsql.temporary.process"
 # Seconds that the end of a session waits for the locks of a temporary table.
 _LOCK_TIMEOUT = 5.0
 
@@ -69,8 +71,8 @@ def _create(session: AcidSession, statement: Any, create: Command) -> DataFrame 
         AcidAnalysisError: TEMP_TABLE_OR_VIEW_ALREADY_EXISTS; TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS;
             UNSUPPORTED_FEATURE.TEMPORARY_TABLE_LOCATION; the errors of ``create``.
     """
-    *database, name = statement.name
-    if database:
+    *qualifier, name = statement.name
+    if qualifier:
         raise AcidAnalysisError(
             "TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS",
             f"a temporary table belongs to no database: write {name} in place of "
@@ -93,7 +95,9 @@ def _create(session: AcidSession, statement: Any, create: Command) -> DataFrame 
             {"relationName": quoted_name([name])},
         )
     old = temporary_table(session, [name])
-    place = session.spark.catalog.currentDatabase(), temporary_table_name(name)
+    catalog = session.spark.catalog
+    database = catalog.currentDatabase() if catalog.currentCatalog() == CATALOG else "default"
+    hidden = temporary_table_name(name)
     changed: dict[str, bool] = {"or_replace": False} if replaces else {}
     if isinstance(statement, CreateTableLike):
         changed["transactional"] = True
@@ -101,13 +105,13 @@ def _create(session: AcidSession, statement: Any, create: Command) -> DataFrame 
         session,
         replace(
             statement,
-            name=place,
+            name=(CATALOG, database, hidden),
             temporary=False,
-            properties={**statement.properties, _PROCESS: this_process()},
+            properties={**statement.properties, TEMPORARY_PROCESS: this_process()},
             **changed,
         ),
     )
-    table = session.metastore.find_table(*place)
+    table = session.metastore.find_table(database, hidden)
     if answer is None or table is None:
         return None
     try:
@@ -156,11 +160,23 @@ class _End:
             return
         self._session.end_transactions()
         for table in list(tables.values()):
-            try:
-                with at_work():
-                    _drop(self._session, table, _LOCK_TIMEOUT)
-            except (PySparkException, OSError) as error:
-                logger.warning("the temporary table %s is left: %s", table.full_name, error)
+            with at_work():
+                _drop_if_unlocked(self._session, table, _LOCK_TIMEOUT)
+
+
+def _drop_if_unlocked(session: AcidSession, table: Table, timeout: float) -> None:
+    """Drop a temporary table that nothing else needs; report in the log if this is impossible.
+
+    Args:
+        session: the session.
+        table: table of the metastore; it may have been dropped.
+        timeout: seconds to wait for its lock.
+    """
+    try:
+        if session.metastore.find_table(table.database, table.name) is not None:
+            _drop(session, table, timeout)
+    except (PySparkException, OSError) as error:
+        logger.warning("the temporary table %s is left: %s", table.full_name, error)
 
 
 def _drop(session: AcidSession, table: Table, timeout: float | None = None) -> None:
@@ -169,7 +185,7 @@ def _drop(session: AcidSession, table: Table, timeout: float | None = None) -> N
     Args:
         session: the session.
         table: table of the metastore.
-        timeout: seconds to wait for the lock; by default ``spark.acidsql.lock.timeout``.
+        timeout: seconds to wait for its lock; by default ``spark.acidsql.lock.timeout``.
     """
     with transaction(session) as opened:
         opened.wait_for_locks([exclusive_request(table)], timeout)
@@ -181,7 +197,7 @@ def _drop_leftovers(session: AcidSession, database: str) -> None:
     """Drop the temporary tables of a database whose process on this machine was killed."""
     for name in filter(is_temporary_table, session.metastore.tables(database)):
         table = session.metastore.find_table(database, name)
-        if table is not None and has_ended(table.properties.get(_PROCESS, "")):
+        if table is not None and has_ended(table.properties.get(TEMPORARY_PROCESS, "")):
             logger.info(
                 "the process of the temporary table %s was killed: dropped", table.full_name
             )

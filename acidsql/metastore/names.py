@@ -11,6 +11,8 @@ from acidsql.format.identifiers import lowered
 METASTORE_FILE = "acidsql_metastore.sqlite"
 # First characters of a Hive Metastore's address.
 THRIFT = "thrift://"
+# Table property with the process that created a temporary table.
+TEMPORARY_PROCESS = "acidsql.temporary.process"
 # Names of temporary tables in a metastore.
 _TEMPORARY = re.compile(r"acidsql_temporary_[0-9a-f]{12}_(.*)", re.DOTALL)
 

@@ -55,6 +55,15 @@ def test_every_statement_uses_it(lab: Lab) -> None:
     lab.sql("ALTER TABLE t COMPACT 'major' AND WAIT")
     assert lab.sql("SELECT count(*), sum(w) FROM t") == [(4, 50)]
     assert lab.sql("SHOW COLUMNS IN t") == [("id",), ("v",), ("w",)]
+    ((text,),) = lab.sql("SHOW CREATE TABLE t")
+    assert text.startswith("CREATE TEMPORARY TABLE `t` (\n  `id` INT,")
+    assert "acidsql" not in text
+    lab.sql("CREATE DATABASE IF NOT EXISTS gone")
+    lab.sql("USE gone")
+    lab.sql(text.replace("`t`", "`u`"))
+    assert lab.sql("SELECT * FROM u") == []
+    lab.sql("USE default")
+    lab.sql("DROP DATABASE gone CASCADE")
     lab.sql("INSERT OVERWRITE t SELECT id + 1, v, w FROM t WHERE id > 3")
     lab.sql("CREATE TEMPORARY VIEW above AS SELECT id FROM t")
     assert lab.sql("SELECT * FROM above ORDER BY id") == [(5,), (6,)]
