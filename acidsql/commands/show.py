@@ -15,6 +15,7 @@ from acidsql.commands.partitions import matching
 from acidsql.errors import AcidAnalysisError
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.metastore.names import (
+    TEMPORARY_PREFIX,
     TEMPORARY_PROCESS,
     is_temporary_table,
     name_of_temporary_table,
@@ -60,10 +61,12 @@ def _listed(
     mirror_database(session, name[0])
     others = [tuple(row) for row in session.spark.sql(statement.text).collect()]
     pattern = name_pattern(statement.pattern)
+    # The temporary tables of all sessions are shown only on request.
+    shows_all = (statement.pattern or "").lower().startswith(TEMPORARY_PREFIX)
     of_metastore = [
         (name[0], one, False)
         for one in names(name[0])
-        if pattern.fullmatch(one) and not is_temporary_table(one)
+        if pattern.fullmatch(one) and (shows_all or not is_temporary_table(one))
     ]
     rows = sorted({*others, *of_metastore}, key=lambda row: (row[2], row[1]))
     columns = [("namespace", "STRING"), (column, "STRING"), ("isTemporary", "BOOLEAN")]

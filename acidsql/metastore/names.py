@@ -13,8 +13,9 @@ METASTORE_FILE = "acidsql_metastore.sqlite"
 THRIFT = "thrift://"
 # Table property with the process that created a temporary table.
 TEMPORARY_PROCESS = "acidsql.temporary.process"
-# Names of temporary tables in a metastore.
-_TEMPORARY = re.compile(r"acidsql_temporary_[0-9a-f]{12}_(.*)", re.DOTALL)
+# First characters of the names of temporary tables in a metastore.
+TEMPORARY_PREFIX = "acidsql_temporary"
+_TEMPORARY = re.compile(TEMPORARY_PREFIX + r"_[0-9a-f]{12}_(.*)", re.DOTALL)
 
 
 def partition_name(name: str | None) -> str | None:
@@ -41,7 +42,7 @@ def object_name(database: str, table: str, partition: str | None) -> str:
 
 def temporary_table_name(name: str) -> str:
     """Return a new name in the metastore for a temporary table, given the user's name for it."""
-    return f"acidsql_temporary_{uuid.uuid4().hex[:12]}_{name}"
+    return f"{TEMPORARY_PREFIX}_{uuid.uuid4().hex[:12]}_{name}"
 
 
 def name_of_temporary_table(name: str) -> str | None:

@@ -85,6 +85,8 @@ def test_it_takes_precedence_and_only_its_session_sees_it(
     shown = [row for row in lab.sql("SHOW TABLES") if row[1] == name]
     assert shown == [("default", name, False), ("", name, True)]
     assert not any(row[1].startswith(HIDDEN) for row in other.sql("SHOW TABLES"))
+    listed = other.sql("SHOW TABLES LIKE 'acidsql_temporary*'")
+    assert listed == [("default", one, False) for one in hidden(lab)]
     other.sql("CREATE TEMPORARY TABLE own (a INT)")
     assert condition(lab, "SELECT * FROM own") == "TABLE_OR_VIEW_NOT_FOUND"
     other.sql("DROP TABLE own")
