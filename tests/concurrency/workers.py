@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -127,6 +128,7 @@ class Workers:
             gc.collect()
             bridge.collect_garbage(self._spark)
             time.sleep(0.2)
+        _trim()
         return Rest(
             references=len(ThreadSafeFinalizer.finalizers),
             heap=runtime.totalMemory() - runtime.freeMemory(),
@@ -218,6 +220,17 @@ def evaluated(held: Held, records: Records) -> Held:
     reading = replace(held.reading, rows=rows, before=before)
     records.readings.append(reading)
     return Held(frame=held.frame, reading=reading, evaluated=True)
+
+
+def _trim() -> None:
+    """Give free memory back to the system.
+
+    The allocator of glibc keeps up to eight arenas for each processor, and threads that come and go
+    leave free memory in all of them. This would look like a leak for as long as they fill up.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.malloc_trim(0)
 
 
 def _leases() -> int:
