@@ -1,4 +1,4 @@
-"""CREATE TABLE, also over a directory with an existing ACID table, and DROP TABLE."""
+"""CREATE TABLE, also over a directory with an existing ACID table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from acidsql.commands.new_table import (
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
 from acidsql.insert_only.read import check_text_columns
-from acidsql.metastore import changes
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Column, FileFormat, Operation, Table, TableType
 from acidsql.planning.name_resolution import find, in_metastore
@@ -39,18 +38,13 @@ from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.planning.unchanged_reads import UnchangedReads
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.settings import Isolation, name_key
-from acidsql.session.table_owner import check_owner, check_unowned
+from acidsql.session.table_owner import check_unowned
 from acidsql.storage.bucketing import check_bucket_columns
 from acidsql.storage.filesystem import child
 from acidsql.storage.sync import make_directory
 from acidsql.syntax.nodes import Clustering
-from acidsql.syntax.statements import CreateTable, CreateTableLike, DropTable
+from acidsql.syntax.statements import CreateTable, CreateTableLike
 from acidsql.transactions.current import refuse_in_transaction
-from acidsql.transactions.transaction import (
-    exclusive_request,
-    locked_definition,
-    transaction,
-)
 
 # File formats of insert-only tables, by the word after STORED AS.
 _FORMATS = {
@@ -382,22 +376,3 @@ def _create_as_select(session: AcidSession, statement: CreateTable, text: str | 
             changed = [outcome.changed(Operation.INSERT, deletes=False)]
             write.commit(changed, WriteCounts(inserted=inserted))
     return result.counts(session.spark, affected=inserted, inserted=inserted)
-
-
-def drop_table(session: AcidSession, statement: DropTable) -> DataFrame | None:
-    """Run DROP TABLE: remove a transactional table from the metastore, with its files."""
-    table = find(session, statement.name)
-    if table is None:
-        return None
-    if table.table_type.value != "MANAGED_TABLE":
-        raise AcidAnalysisError(
-            "EXPECT_TABLE_NOT_VIEW",
-            f"{table.full_name} is a view: use DROP VIEW",
-            {"viewName": quoted_name([table.database, table.name]), "operation": "DROP TABLE"},
-        )
-    check_owner(session, table)
-    with transaction(session) as opened:
-        opened.wait_for_locks([exclusive_request(table)])
-        opened.commit([changes.DropTable(table=locked_definition(session, table))])
-    session.temp_views.drop_table(table)
-    return result.nothing(session.spark)

@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 from acidsql.commands import result
+from acidsql.commands.drop_table import drop
 from acidsql.errors import AcidAnalysisError, quoted_name
-from acidsql.metastore import changes
 from acidsql.metastore.model import Table
 from acidsql.metastore.names import (
     TEMPORARY_PROCESS,
@@ -35,7 +35,6 @@ from acidsql.session.process_identity import has_ended, this_process
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import quoted_string
 from acidsql.syntax.statements import CreateTableLike
-from acidsql.transactions.transaction import exclusive_request, locked_definition, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -117,11 +116,11 @@ def _create(session: AcidSession, statement: Any, create: Command) -> DataFrame 
     try:
         session.temp_views.create_table(name, table, _frame(session, name, table))
     except BaseException:
-        _drop(session, table)
+        drop(session, table)
         raise
     _drop_at_end(session)
     if old is not None:
-        _drop(session, old)
+        drop(session, old)
     _drop_leftovers(session, table.database)
     return answer
 
@@ -174,23 +173,9 @@ def _drop_if_unlocked(session: AcidSession, table: Table, timeout: float) -> Non
     """
     try:
         if session.metastore.find_table(table.database, table.name) is not None:
-            _drop(session, table, timeout)
+            drop(session, table, timeout)
     except (PySparkException, OSError) as error:
         logger.warning("the temporary table %s is left: %s", table.full_name, error)
-
-
-def _drop(session: AcidSession, table: Table, timeout: float | None = None) -> None:
-    """Drop a temporary table with its files.
-
-    Args:
-        session: the session.
-        table: table of the metastore.
-        timeout: seconds to wait for its lock; by default ``spark.acidsql.lock.timeout``.
-    """
-    with transaction(session) as opened:
-        opened.wait_for_locks([exclusive_request(table)], timeout)
-        opened.commit([changes.DropTable(table=locked_definition(session, table))])
-    session.temp_views.drop_table(table)
 
 
 def _drop_leftovers(session: AcidSession, database: str) -> None:
@@ -201,4 +186,4 @@ def _drop_leftovers(session: AcidSession, database: str) -> None:
             logger.info(
                 "the process of the temporary table %s was killed: dropped", table.full_name
             )
-            _drop(session, table)
+            drop(session, table)

@@ -56,18 +56,24 @@ def find(
     """
     if names_temp_view(session, parts, temporary):
         view = session.temp_views.find(parts)
-        is_table = view is not None and view.table_type is TableType.MANAGED
-        return temporary_table(session, parts) if is_table else view
+        return None if view is None else _current(session, view)
     name = qualified(session, parts, database)
     return session.metastore.find_table(*name) if name else None
 
 
 def temporary_table(session: AcidSession, parts: Sequence[str]) -> Table | None:
     """Return the temporary table of this name with its current definition, or None."""
-    known = session.temp_views.find(parts)
-    if known is None or known.table_type is not TableType.MANAGED:
+    view = session.temp_views.find(parts)
+    if view is None or view.table_type is TableType.VIEW:
         return None
-    return session.metastore.find_table(known.database, known.name)
+    return _current(session, view)
+
+
+def _current(session: AcidSession, view: Table) -> Table | None:
+    """Return a temporary view, or the current definition of a temporary table."""
+    if view.table_type is TableType.VIEW:
+        return view
+    return session.metastore.find_table(view.database, view.name)
 
 
 def in_metastore(session: AcidSession, parts: Sequence[str]) -> bool:
