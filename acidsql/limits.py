@@ -292,6 +292,8 @@ class DisplayLimits:
         named_rows: an error names no more rows by their row ids than this.
         shell_poll_seconds: time between two checks of a running statement by the shell.
         progress_delay_seconds: a statement that takes longer than this has a progress bar.
+        cancelled_tasks_seconds: longest time that the shell waits for the tasks of a statement that
+            was cancelled.
     """
 
     explained_directories: int = 50
@@ -299,6 +301,7 @@ class DisplayLimits:
     named_rows: int = 10
     shell_poll_seconds: float = 0.1
     progress_delay_seconds: float = 0.5
+    cancelled_tasks_seconds: float = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from typing import Generic, Protocol, TypeVar
 
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.status import SparkStageInfo
 from tqdm import tqdm
 
 from acidsql import bridge
@@ -198,8 +199,23 @@ def _wait(
             if known:
                 progress.show(completed, known, seconds)
         thread.join(limits().shell_poll_seconds)
+    if interrupts.count:
+        _await_cancelled_tasks(context, group, interrupts)
     if progress is not None:
         progress.clear()
+
+
+def _await_cancelled_tasks(context: SparkContext, group: str, interrupts: _Interrupts) -> None:
+    """Wait for the tasks of cancelled jobs until the next Ctrl-C, at most for the limit's seconds.
+
+    A job fails before its tasks have ended. Spark logs an error, with a stack trace, for a task
+    that ends while the session stops.
+    """
+    deadline = time.monotonic() + limits().cancelled_tasks_seconds
+    while interrupts.count < 2 and time.monotonic() < deadline:
+        if not any(stage.numActiveTasks for stage in _stages(context, group)):
+            return
+        time.sleep(limits().shell_poll_seconds)
 
 
 class TerminalBar:
@@ -228,11 +244,16 @@ class TerminalBar:
 
 def _task_counts(context: SparkContext, group: str) -> tuple[int, int]:
     """Return the numbers of completed and known tasks of all jobs in a group."""
+    stages = _stages(context, group)
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+
+def _stages(context: SparkContext, group: str) -> list[SparkStageInfo]:
+    """Return what Spark knows of the stages of all jobs in a group."""
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = {stage for job in jobs if job is not None for stage in job.stageIds}
-    infos = [info for info in map(tracker.getStageInfo, stages) if info is not None]
-    return sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos)
+    return [info for info in map(tracker.getStageInfo, stages) if info is not None]
 
 
 @contextmanager
