@@ -249,14 +249,32 @@ def serve_command(settings: Settings, rounds: int, *, connect: bool) -> bool:
 @main.command("planning")
 @click.option("--deltas", "number", default=1000, show_default=True, help="Deltas of a table.")
 @click.option("--partitions", default=10000, show_default=True, help="Partitions of a table.")
+@click.option(
+    "--metastore",
+    metavar="URI",
+    help="Hive Metastore of this machine (thrift://host:port), for statements of one partition;"
+    " by default an embedded one.",
+)
 @rounds_option(5)
 @only_option
 @click.pass_obj
 def planning_command(
-    settings: Settings, number: int, partitions: int, rounds: int, only: Sequence[str]
+    settings: Settings,
+    number: int,
+    partitions: int,
+    metastore: str | None,
+    rounds: int,
+    only: Sequence[str],
 ) -> bool:
     """Measure how planning grows with the number of deltas and partitions."""
-    suite = partial(planning.run, deltas=number, partitions=partitions, rounds=rounds, only=only)
+    suite = partial(
+        planning.run,
+        deltas=number,
+        partitions=partitions,
+        metastore=metastore,
+        rounds=rounds,
+        only=only,
+    )
     settings.run("planning", 0.01, suite, planning.sections)
     return True
 

@@ -47,7 +47,13 @@ _ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
 def run(
-    stage: Stage, *, deltas: int, partitions: int, rounds: int, only: Sequence[str] = ()
+    stage: Stage,
+    *,
+    deltas: int,
+    partitions: int,
+    rounds: int,
+    only: Sequence[str] = (),
+    metastore: str | None = None,
 ) -> tuple[CaseResult, ...]:
     """Create the tables and measure the cases.
 
@@ -57,8 +63,13 @@ def run(
         partitions: number of partitions of the larger table.
         rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
+        metastore: URI of a Hive Metastore on this machine, for which only the statements of one
+            partition are measured; None: the embedded metastore of the session.
     """
     spark = stage.spark
+    if metastore is not None:
+        spark.conf.set("spark.acidsql.metastore", metastore)
+        return _in_hive(spark, partitions, rounds, only)
     product.create_database(spark, _DATABASE)
     for name, number in (("many", deltas), ("some", deltas // 10)):
         product.execute(spark, f"CREATE TABLE {name}_deltas (id BIGINT, v STRING) {_ACID}")
@@ -114,6 +125,28 @@ def run(
         ),
         _maintaining(spark, partitions),
     )
+    return cases.measure(spark, every_case, rounds=rounds, only=only)
+
+
+def _in_hive(
+    spark: SparkSession, partitions: int, rounds: int, only: Sequence[str]
+) -> tuple[CaseResult, ...]:
+    """Measure statements of one partition; a hundred partitions have a row, the others none."""
+    product.create_database(spark, _DATABASE)
+    for name, number in (("many", partitions), ("few", partitions // 100)):
+        table = f"{name}_partitions"
+        product.execute(spark, f"CREATE TABLE {table} (id BIGINT) PARTITIONED BY (p INT) {_ACID}")
+        product.execute(
+            spark, f"INSERT INTO {table} SELECT id, CAST(id AS INT) FROM range(0, 100, 1, 1)"
+        )
+        for first in tqdm(range(100, number, 1000), desc=f"{number} partitions", unit="thousand"):
+            values = range(first, min(number, first + 1000))
+            added = " ".join(f"PARTITION (p = {value})" for value in values)
+            product.execute(spark, f"ALTER TABLE {table} ADD {added}")
+    every_case = [
+        _one_partition(spark, f"{partitions} partitions, {name}", text)
+        for name, text in _ONE.items()
+    ]
     return cases.measure(spark, every_case, rounds=rounds, only=only)
 
 

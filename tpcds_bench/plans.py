@@ -5,23 +5,19 @@ It also counts the calls of statements from Python into the JVM.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
-from unittest import mock
-
-from py4j.clientserver import ClientServerConnection
 
 from tpcds_bench import cases, product, queries
 from tpcds_bench.cases import Case, CaseResult
 from tpcds_bench.data import TABLES, duckdb_with
+from tpcds_bench.jvm_calls import calls_into_the_jvm
 from tpcds_bench.measure import Contender
 from tpcds_bench.report import Section
 from tpcds_bench.tables import databases, flat_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -159,7 +155,7 @@ def _updated(spark: SparkSession) -> Case:
 
 
 def _calls(spark: SparkSession) -> dict[str, int]:
-    """Count the calls of one SELECT, UPDATE and MERGE, each after a similar statement."""
+    """Count the calls of one SELECT, UPDATE and MERGE, each after two similar statements."""
     table = f"{queries.ACID_DATABASE}.few"
     statements = {
         "SELECT of a row": f"SELECT * FROM {table} WHERE id = {{}}",
@@ -171,25 +167,9 @@ def _calls(spark: SparkSession) -> dict[str, int]:
     }
     calls = {}
     for name, text in statements.items():
-        product.query(spark, text.format(500)).collect()
-        calls[name] = _counted(partial(_run, spark, text.format(501)))
+        for number in (500, 501):
+            product.query(spark, text.format(number)).collect()
+        with calls_into_the_jvm() as count:
+            product.query(spark, text.format(502)).collect()
+        calls[name] = count()
     return calls
-
-
-def _run(spark: SparkSession, text: str) -> None:
-    product.query(spark, text).collect()
-
-
-def _counted(action: Callable[[], None]) -> int:
-    send = ClientServerConnection.send_command
-    count = 0
-
-    def counting(connection: ClientServerConnection, command: str) -> str:
-        nonlocal count
-        count += 1
-        answer: str = send(connection, command)
-        return answer
-
-    with mock.patch.object(ClientServerConnection, "send_command", counting):
-        action()
-    return count

@@ -15,7 +15,7 @@ import pyarrow as pa
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.selection import needs_row_filter
 from acidsql.limits import limits
-from acidsql.scan.deletes import Deletes, valid_keys
+from acidsql.scan.deletes import Deletes, count_distinct, valid_keys
 from acidsql.scan.dense_rows import Dense, are_of, dense_parts
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.inserts import Inserts
@@ -63,8 +63,8 @@ def count_rows(
         return rows
     if not are_of(_ranges(keys), dense):
         return None
-    deleted: int = keys.group_by(keys.column_names).aggregate([]).num_rows
-    return rows - deleted
+    deleted = count_distinct(keys)
+    return None if deleted is None else rows - deleted
 
 
 def has_rows_of_deletes(

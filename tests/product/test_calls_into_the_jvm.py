@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import pytest
-from py4j.clientserver import ClientServerConnection
 
 from tests.product.conftest import Lab
+from tpcds_bench.jvm_calls import calls_into_the_jvm
 
 pytestmark = pytest.mark.spark
-
-
-def calls(lab: Lab, text: str) -> int:
-    """Run a statement; the number of its calls, but for those that release Java objects."""
-    send, count = ClientServerConnection.send_command, 0
-
-    def counting(connection: ClientServerConnection, command: str) -> str:
-        nonlocal count
-        count += not command.startswith("m\nd\n")
-        answer: str = send(connection, command)
-        return answer
-
-    with mock.patch.object(ClientServerConnection, "send_command", counting):
-        lab.frame(text)
-    return count
 
 
 @pytest.mark.parametrize(
@@ -44,5 +27,7 @@ def test_calls_do_not_grow_with_the_columns(lab: Lab, text: str) -> None:
         lab.insert(table, ", ".join(str((i, *names)) for i in range(3)))
         own = text.format(t=table)
         lab.frame(own)
-        counts.append(calls(lab, own))
+        with calls_into_the_jvm() as count:
+            lab.frame(own)
+        counts.append(count())
     assert counts[1] <= counts[0] + 10
