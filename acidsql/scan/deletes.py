@@ -192,5 +192,5 @@ def count_distinct(keys: pa.Table) -> int | None:
         )
     numbers = pc.bit_wise_or(pc.shift_left(places, _ROW_ID_BITS), row_ids)
     ordered = numbers.take(pc.sort_indices(numbers))
-    repeated = pc.sum(pc.equal(ordered[1:], ordered[:-1]), min_count=0).as_py()
-    return keys.num_rows - int(repeated)
+    repeated: int = pc.sum(pc.equal(ordered[1:], ordered[:-1]), min_count=0).as_py()
+    return len(ordered) - repeated
