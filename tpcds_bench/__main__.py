@@ -251,9 +251,8 @@ def serve_command(settings: Settings, rounds: int, *, connect: bool) -> bool:
 @click.option("--partitions", default=10000, show_default=True, help="Partitions of a table.")
 @click.option(
     "--metastore",
-    metavar="URI",
-    help="Hive Metastore of this machine (thrift://host:port), for statements of one partition;"
-    " by default an embedded one.",
+    help="Measure only statements of one partition, on a Hive Metastore of this machine"
+    " (thrift://host:port) or an embedded one (a path).",
 )
 @rounds_option(5)
 @only_option

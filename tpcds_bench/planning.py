@@ -63,13 +63,14 @@ def run(
         partitions: number of partitions of the larger table.
         rounds: rounds of each case after the warm-up rounds.
         only: parts of the names of cases; all cases are measured if there are none.
-        metastore: URI of a Hive Metastore on this machine, for which only the statements of one
-            partition are measured; None: the embedded metastore of the session.
+        metastore: URI of a Hive Metastore on this machine, or path of an embedded metastore, for
+            which only the statements of one partition are measured; None: all cases, on the
+            embedded metastore of the session.
     """
     spark = stage.spark
     if metastore is not None:
         spark.conf.set("spark.acidsql.metastore", metastore)
-        return _in_hive(spark, partitions, rounds, only)
+        return _one_of_many(spark, partitions, rounds, only)
     product.create_database(spark, _DATABASE)
     for name, number in (("many", deltas), ("some", deltas // 10)):
         product.execute(spark, f"CREATE TABLE {name}_deltas (id BIGINT, v STRING) {_ACID}")
@@ -128,7 +129,7 @@ def run(
     return cases.measure(spark, every_case, rounds=rounds, only=only)
 
 
-def _in_hive(
+def _one_of_many(
     spark: SparkSession, partitions: int, rounds: int, only: Sequence[str]
 ) -> tuple[CaseResult, ...]:
     """Measure statements of one partition; a hundred partitions have a row, the others none."""
