@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from acidsql.repl.runner import fetch, run_statement
+from tests.limits import set_limits
 
 # Each of the two tasks computes one row, which Spark does not interrupt, for about a second.
 _LONG_ROWS = """
@@ -35,8 +36,11 @@ class _CtrlC:
 
 
 @pytest.mark.spark
-def test_a_cancelled_statement_is_over_when_its_tasks_are(spark: SparkSession) -> None:
+def test_a_cancelled_statement_is_over_when_its_tasks_are(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Spark logs an error for a task that ends while the session stops."""
+    set_limits(monkeypatch, cancelled_tasks_seconds=60.0)
     progress = _CtrlC(spark)
     outcome = run_statement(
         spark,
