@@ -105,10 +105,7 @@ def run(
             f"{partitions} partitions, ten of them meant",
             "EXPLAIN SELECT * FROM {}_partitions WHERE p BETWEEN 7 AND 16",
         ),
-        *(
-            _one_partition(spark, f"{partitions} partitions, {name}", text)
-            for name, text in _ONE.items()
-        ),
+        *_of_one_partition(spark, partitions),
         _case(spark, f"{partitions} partitions, all meant", "EXPLAIN SELECT * FROM {}_partitions"),
         _case(
             spark,
@@ -144,11 +141,7 @@ def _one_of_many(
             values = range(first, min(number, first + 1000))
             added = " ".join(f"PARTITION (p = {value})" for value in values)
             product.execute(spark, f"ALTER TABLE {table} ADD {added}")
-    every_case = [
-        _one_partition(spark, f"{partitions} partitions, {name}", text)
-        for name, text in _ONE.items()
-    ]
-    return cases.measure(spark, every_case, rounds=rounds, only=only)
+    return cases.measure(spark, _of_one_partition(spark, partitions), rounds=rounds, only=only)
 
 
 def sections(data: Dataset, results: Sequence[CaseResult]) -> tuple[Section, ...]:
@@ -175,19 +168,22 @@ def _case(spark: SparkSession, name: str, text: str) -> Case:
     )
 
 
-def _one_partition(spark: SparkSession, name: str, text: str) -> Case:
-    """Return the case of a statement of one of many partitions, which is executed."""
+def _of_one_partition(spark: SparkSession, partitions: int) -> list[Case]:
+    """Return the cases of statements of one of many partitions, which are executed."""
 
-    def executing(table: str) -> Contender:
+    def executing(text: str, table: str) -> Contender:
         return Contender(run=lambda _: product.query(spark, text.format(table)).collect())
 
-    return Case(
-        name=name,
-        goal=2.0,
-        subject=executing("many"),
-        yardstick=executing("few"),
-        against="a hundredth of them",
-    )
+    return [
+        Case(
+            name=f"{partitions} partitions, {name}",
+            goal=2.0,
+            subject=executing(text, "many"),
+            yardstick=executing(text, "few"),
+            against="a hundredth of them",
+        )
+        for name, text in _ONE.items()
+    ]
 
 
 def _maintaining(spark: SparkSession, partitions: int) -> Case:
