@@ -127,8 +127,10 @@ def find_deletes(
     return Deletes(files=tuple(file for events in events_by_directory for file in events))
 
 
-_ORDINAL = "ordinal"
-_NO_KEYS = NO_KEYS.append_column(_ORDINAL, pa.nulls(0, pa.int64()))
+ORDINAL = "ordinal"
+"""Column of ``valid_keys`` with the index of the partition."""
+
+_NO_KEYS = NO_KEYS.append_column(ORDINAL, pa.nulls(0, pa.int64()))
 
 
 def valid_keys(
@@ -156,41 +158,6 @@ def valid_keys(
         if len(valid) < len(write_ids):
             seen = events.filter(pc.is_in(events[DELETED_BY], pa.array(valid, pa.int64())))
         ordinals = pa.repeat(pa.scalar(file.ordinal, pa.int64()), seen.num_rows)
-        return seen.drop_columns(DELETED_BY).append_column(_ORDINAL, ordinals)
+        return seen.drop_columns(DELETED_BY).append_column(ORDINAL, ordinals)
 
     return pa.concat_tables([_NO_KEYS, *in_parallel(read, deletes.files, mostly_cached=True)])
-
-
-# A key in one number: the number of its place above this many bits for the row id.
-_ROW_ID_BITS = 40
-_MOST_PLACES = 1 << (63 - _ROW_ID_BITS)
-
-
-def count_distinct(keys: pa.Table) -> int | None:
-    """Return the number of different keys, by a sort of one number for each key.
-
-    Args:
-        keys: keys as ``valid_keys`` returns them.
-
-    Returns:
-        The number; None if a key does not fit into one number.
-    """
-    if not keys.num_rows:
-        return 0
-    row_ids = keys["row_id"].combine_chunks()
-    extremes = pc.min_max(row_ids)
-    if extremes["min"].as_py() < 0 or extremes["max"].as_py() >= 1 << _ROW_ID_BITS:
-        return None
-    places, count = pa.repeat(pa.scalar(0, pa.int64()), keys.num_rows), 1
-    for name in ("ordinal", "write_id", "bucket"):
-        encoded = pc.dictionary_encode(keys[name].combine_chunks())
-        count *= len(encoded.dictionary)
-        if count > _MOST_PLACES:
-            return None
-        places = pc.add(
-            pc.multiply(places, len(encoded.dictionary)), encoded.indices.cast(pa.int64())
-        )
-    numbers = pc.bit_wise_or(pc.shift_left(places, _ROW_ID_BITS), row_ids)
-    ordered = numbers.take(pc.sort_indices(numbers))
-    repeated: int = pc.sum(pc.equal(ordered[1:], ordered[:-1]), min_count=0).as_py()
-    return len(ordered) - repeated

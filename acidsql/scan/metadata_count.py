@@ -15,12 +15,13 @@ import pyarrow as pa
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.selection import needs_row_filter
 from acidsql.limits import limits
-from acidsql.scan.deletes import Deletes, count_distinct, valid_keys
+from acidsql.scan.deletes import ORDINAL, Deletes, valid_keys
 from acidsql.scan.dense_rows import Dense, are_of, dense_parts
 from acidsql.scan.directories import DataDirectory, file_tails, is_acid_file
 from acidsql.scan.inserts import Inserts
 from acidsql.scan.snapshot import TableSnapshot
 from acidsql.session.acid_session import AcidSession
+from acidsql.storage.delete_files import distinct
 from acidsql.storage.filesystem import Listing, child
 from acidsql.storage.parallel import in_parallel
 from acidsql.storage.tails import OPERATION
@@ -63,8 +64,7 @@ def count_rows(
         return rows
     if not are_of(_ranges(keys), dense):
         return None
-    deleted = count_distinct(keys)
-    return None if deleted is None else rows - deleted
+    return rows - len(distinct(keys, ORDINAL))
 
 
 def has_rows_of_deletes(
@@ -167,7 +167,7 @@ def find_occupied(
 
 def _ranges(keys: pa.Table) -> list[Dense]:
     """Return the range of row ids in some keys, for each partition, write id and bucket."""
-    place = ["ordinal", "write_id", "bucket"]
+    place = [ORDINAL, "write_id", "bucket"]
     grouped = keys.group_by(place).aggregate([("row_id", "min"), ("row_id", "max")])
     columns = [grouped[name].to_pylist() for name in (*place, "row_id_min", "row_id_max")]
     return [Dense((o, w, b), least, most) for o, w, b, least, most in zip(*columns, strict=True)]

@@ -100,18 +100,23 @@ class EventCache:
         return self._known.get((path, version), lambda: read_events(self._files, path))
 
 
-def distinct(events: pa.Table) -> pa.Table:
+def distinct(events: pa.Table, *places: str) -> pa.Table:
     """Sort events by row id and remove duplicates.
 
     If a row has several events, the one with the lowest deleting write id is kept.
+
+    Args:
+        events: events, or only their row ids.
+        places: names of further columns; rows with other values there are other rows.
     """
-    names = [name for name in (*RowId._fields, DELETED_BY) if name in events.column_names]
+    key = (*places, *RowId._fields)
+    names = [name for name in (*key, DELETED_BY) if name in events.column_names]
     columns = [events[name].to_numpy() for name in names]
-    if _is_ascending(columns[: len(RowId._fields)]):
+    if _is_ascending(columns[: len(key)]):
         return events
     order = np.lexsort(columns[::-1])
     is_new = np.ones(len(order), np.bool_)
-    keys = [column[order] for column in columns[: len(RowId._fields)]]
+    keys = [column[order] for column in columns[: len(key)]]
     is_new[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
     return events.take(order[is_new])
 

@@ -71,6 +71,29 @@ def test_events_are_sorted_and_there_once(events: list[tuple[RowId, int]]) -> No
     assert [RowId(*key) for key in zip(*keys.to_pydict().values(), strict=True)] == sorted(least)
 
 
+@given(
+    files=st.lists(
+        st.tuples(
+            st.integers(0, 2),
+            st.lists(st.builds(RowId, st.integers(1, 2), st.just(0), st.integers(0, 2**62))),
+        ),
+        max_size=4,
+    ),
+    twice=st.booleans(),
+)
+def test_rows_of_other_places_are_other_rows(
+    files: list[tuple[int, list[RowId]]], twice: bool
+) -> None:
+    every = files * 2 if twice else files
+    keys = []
+    for place, row_ids in [(0, []), *every]:
+        own = table([(key, 1) for key in row_ids]).drop_columns(delete_files.DELETED_BY)
+        keys.append(own.append_column("place", pa.repeat(pa.scalar(place, pa.int64()), len(own))))
+    found = distinct(pa.concat_tables(keys), "place")
+    rows = [(place, RowId(*key)) for *key, place in zip(*found.to_pydict().values(), strict=True)]
+    assert rows == sorted({(place, key) for place, row_ids in files for key in row_ids})
+
+
 def test_a_published_file_is_read_once_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     own = table([(RowId(1, bucket_property(0, 0), 7), 2)])
