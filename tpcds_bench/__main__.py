@@ -20,6 +20,7 @@ from tpcds_bench import (
     deltas,
     durability,
     joins,
+    lower_bounds,
     maintenance,
     memory,
     partitions,
@@ -141,6 +142,20 @@ def cost_command(settings: Settings, scale: float, rounds: int, only: Sequence[s
     """Measure the cost of ACID tables against flat ORC. A missed goal is profiled, and no error."""
     suite = partial(cost.run, rounds=rounds, only=only)
     settings.run("cost", scale, suite, cost.sections)
+    return True
+
+
+@main.command("lower_bounds")
+@scale_option(1.0)
+@rounds_option(5)
+@only_option
+@click.pass_obj
+def lower_bounds_command(
+    settings: Settings, scale: float, rounds: int, only: Sequence[str]
+) -> bool:
+    """Measure statements against the part of their work that they cannot avoid."""
+    suite = partial(lower_bounds.run, rounds=rounds, only=only)
+    settings.run("lower_bounds", scale, suite, lower_bounds.sections)
     return True
 
 

@@ -73,6 +73,7 @@ def test_suites_of_ratios_draw_what_they_measured(data: Dataset, tmp_path: Path)
             "compaction": (*one, "--only", "minor"),
             "decay": (*one, "--maintenance", "1"),
             "arrow": one,
+            "lower_bounds": one,
         },
     )
     decay, arrow = found.pop("decay"), found.pop("arrow")
@@ -96,12 +97,16 @@ def test_suites_of_ratios_draw_what_they_measured(data: Dataset, tmp_path: Path)
         "deltas": [deltas, f"{deltas} of 30 days", f"{deltas} of 0.1 %"],
         "changes": [
             "UPDATE of one ticket", "DELETE of one ticket", "MERGE of 1.7 % with all branches",
-            "floor of MERGE of 1.7 % with all branches",
         ],
         "compaction": ["minor, four inserts and two deletes"],
+        "lower_bounds": [
+            "INSERT of all rows", "UPDATE of 1 %", "DELETE of 1 %", "MERGE of 1.7 %",
+            "max of all columns, after changes", "max of all columns of 30 days, after changes",
+            "major compaction, deletes in every stripe", "DELETE of one row of a small table",
+        ],
     }  # fmt: skip
     assert all(len(r["duel"]["subject"]) == 1 for own in found.values() for r in own)
     assert [len(result["subject"]) for result in decay] == [1, 1]
     assert sorted(path.stem for path in tmp_path.glob("*.svg")) == [
-        "changes-1", "changes-2", "compaction", "cost", "decay", "deltas",
+        "changes-1", "changes-2", "compaction", "cost", "decay", "deltas", "lower_bounds",
     ]  # fmt: skip
