@@ -3,7 +3,9 @@ package acidsql.bridge;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -21,6 +23,7 @@ import org.apache.spark.sql.catalyst.AliasIdentifier;
 import org.apache.spark.sql.catalyst.analysis.RelationTimeTravel;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -41,6 +44,8 @@ import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Project$;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.datasources.FileStatusCache;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
@@ -53,6 +58,7 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
+import scala.Product;
 import scala.Tuple2;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
@@ -76,6 +82,39 @@ public final class Planning {
   /** Finds leaves that may name a table, in an unresolved plan and in its subqueries. */
   public References references(LogicalPlan plan, boolean withAliases) throws Exception {
     return new References(plan, withAliases);
+  }
+
+  /** Returns the names of the constructor arguments of a case class, separated by NUL. */
+  public String fieldNames(Product node) {
+    return String.join("\0", Trees.fields(node));
+  }
+
+  /** Copies a node with a new value for a field; returns null if it has no field of this name. */
+  public TreeNode copied(TreeNode node, String name, Object value) {
+    int place = Trees.fields(node).indexOf(name);
+    if (place < 0) {
+      return null;
+    }
+    Object[] values = new Object[node.productArity()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = i == place ? value : node.productElement(i);
+    }
+    return node.makeCopy(values);
+  }
+
+  /** Returns whether a name, whose parts NUL separates, is a temporary view. */
+  public boolean isTempView(SessionCatalog catalog, String name) {
+    return catalog.isTempView(Trees.scala(Arrays.asList(name.split("\0"))));
+  }
+
+  /** Returns the current catalog and the parts of its current namespace, separated by NUL. */
+  public String currentNamespace(CatalogManager catalogs) {
+    String[] namespace = catalogs.currentNamespace();
+    StringBuilder text = new StringBuilder(catalogs.currentCatalog().name());
+    for (int i = 0; i < namespace.length; i++) {
+      text.append('\0').append(namespace[i]);
+    }
+    return text.toString();
   }
 
   /** Rebinds an expression from the attributes of one output to those of another, by position. */
@@ -252,10 +291,10 @@ public final class Planning {
     // Spark looks up each column of the plan above in this list, so it has only hidden columns.
     List tagged = output.subList(output.size() - hidden, output.size());
     project.setTagValue(Project$.MODULE$.hiddenOutputTag(), Trees.scala(tagged));
-    if (aliasShowsHidden) {
-      return new SubqueryAlias(alias, project);
-    }
-    return project;
+    LogicalPlan named = aliasShowsHidden ? new SubqueryAlias(alias, project) : project;
+    // The analyser skips the nodes below, instead of applying each rule to each column again.
+    named.setAnalyzed();
+    return named;
   }
 
   /**
@@ -662,6 +701,22 @@ final class Trees {
     List found = list(plan.subqueriesAll());
     found.add(0, plan);
     return found;
+  }
+
+  /**
+   * Returns the names of the constructor arguments of a case class. They are its first final
+   * fields; Scala 2.12 provides no other way to find them.
+   */
+  static List fields(Product node) {
+    List names = new ArrayList();
+    Field[] fields = node.getClass().getDeclaredFields();
+    for (int i = 0; i < fields.length && names.size() < node.productArity(); i++) {
+      int modifiers = fields[i].getModifiers();
+      if (Modifier.isFinal(modifiers) && !Modifier.isStatic(modifiers)) {
+        names.add(fields[i].getName());
+      }
+    }
+    return names;
   }
 
   static scala.collection.immutable.Map scala(Map entries) {

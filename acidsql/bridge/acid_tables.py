@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 
 from acidsql.bridge.executor_classes import maker
 from acidsql.bridge.gateway import start_callbacks
-from acidsql.bridge.jvm import (
-    SOURCES,
-    JavaObject,
-    active,
-    java_type,
-    jvm_class,
-    scala_object,
-)
+from acidsql.bridge.jvm import JavaObject, active
 from acidsql.bridge.unresolved_plan import UnresolvedPlan
 
 
@@ -94,11 +87,13 @@ class AcidTable:
     Attributes:
         name: name that EXPLAIN shows.
         key: equal for two tables only if they have the same rows.
-        declared: columns in the files, with CHAR and VARCHAR, without metadata columns.
+        declared: Java ``StructType`` of the columns in the files, with CHAR and VARCHAR, without
+            metadata columns.
         initial: for each column, its value in files that are older than the column, encoded as one
             partition; None if all values are NULL.
-        partition_schema: partition columns.
-        partitions: values of the partitions, encoded by ``storage.splits.encode_partitions``.
+        partition_schema: Java ``StructType`` of the partition columns.
+        partitions: values of the partitions, encoded by ``storage.splits.encode_partitions``; None
+            without partition columns.
         metadata_columns: names of the columns for the row id, whether a row was deleted, the index
             of its partition, the write id of its last event, and the operation of the event.
         planner: see ``Planner``.
@@ -115,9 +110,9 @@ class AcidTable:
 
     name: str
     key: str
-    declared: StructType
-    partition_schema: StructType
-    partitions: bytes
+    declared: JavaObject
+    partition_schema: JavaObject
+    partitions: bytes | None
     metadata_columns: tuple[str, ...]
     planner: Planner
     size: int
@@ -139,26 +134,23 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     """
     start_callbacks(spark)
     numbers = table.size, table.rows, int(table.deleted_rows), int(table.is_whole)
-    made = maker(spark, "orc", "Tables").table(
-        table.name,
-        table.key,
-        java_type(spark, table.declared),
-        java_type(spark, table.partition_schema),
-        "\0".join(table.metadata_columns),
-        _planning(table),
-        table.zone,
-        " ".join(map(str, numbers)),
-        spark.sparkContext._jsc,
-    )
-    if table.partition_schema.fields:
-        with active(spark):
-            made.setPartitions(table.partitions)
-    if table.initial is not None:
-        with active(spark):
-            made.setInitial(table.initial)
-    none = scala_object(spark, "scala.None")
-    relation = jvm_class(spark, f"{SOURCES}.v2.DataSourceV2Relation").create(made, none, none)
-    return UnresolvedPlan(spark, relation.withMetadataColumns()), made
+    has_values = table.partitions is not None or table.initial is not None
+    # The texts of values are cast by the settings of the session.
+    with active(spark) if has_values else nullcontext():
+        relation = maker(spark, "orc", "Tables").relation(
+            table.name,
+            table.key,
+            table.declared,
+            table.partition_schema,
+            "\0".join(table.metadata_columns),
+            _planning(table),
+            table.zone,
+            " ".join(map(str, numbers)),
+            spark.sparkContext._jsc,
+            table.partitions,
+            table.initial,
+        )
+    return UnresolvedPlan(spark, relation, is_resolved=True), relation.table()
 
 
 def _planning(table: AcidTable) -> object:

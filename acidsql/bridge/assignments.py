@@ -14,7 +14,6 @@ from acidsql.bridge.jvm import (
     LogicalPlan,
     alias,
     appended,
-    copy_node,
     elements,
     expression_of,
     jvm_class,
@@ -22,7 +21,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
-from acidsql.bridge.jvm_planning import jvm_planning
+from acidsql.bridge.jvm_planning import copy_node, jvm_planning
 from acidsql.bridge.plans import frame_of, logical_plan
 from acidsql.errors import quoted_name
 

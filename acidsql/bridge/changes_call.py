@@ -9,13 +9,13 @@ from pyspark.sql import SparkSession
 from acidsql.bridge.jvm import (
     CATALYST,
     LogicalPlan,
-    copy_node,
     elements,
     scala_object,
     scala_seq,
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_planning import copy_node
 
 _TABLE_CHANGES = "table_changes"
 

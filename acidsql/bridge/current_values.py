@@ -13,7 +13,6 @@ from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
     LogicalPlan,
-    copy_node,
     elements,
     jvm_class,
     same,
@@ -22,6 +21,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_planning import copy_node
 from acidsql.bridge.plans import analyze
 
 _NAMES = (

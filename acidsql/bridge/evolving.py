@@ -19,13 +19,13 @@ from acidsql.bridge.jvm import (
     Expression,
     JavaObject,
     LogicalPlan,
-    copy_node,
     elements,
     jvm_class,
     scala_seq,
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_planning import copy_node
 from acidsql.format.identifiers import folded
 
 _LOGICAL = f"{CATALYST}.plans.logical"

@@ -96,10 +96,11 @@ def _send_to_executors(spark: SparkSession, jar: Path) -> None:
     """
     context = spark.sparkContext
     sent = JvmCache.of(context).objects
-    if jar.name in sent or context._jsc.isLocal():
+    if jar.name in sent:
         return
-    copy = scratch_directory(spark) / jar.name
-    if not copy.exists():
-        shutil.copy(jar, copy)
-    context._jsc.addJar(str(copy))
+    if not context._jsc.isLocal():
+        copy = scratch_directory(spark) / jar.name
+        if not copy.exists():
+            shutil.copy(jar, copy)
+        context._jsc.addJar(str(copy))
     sent[jar.name] = True

@@ -15,11 +15,11 @@ from acidsql.bridge.jvm import (
     alias,
     defined,
     elements,
-    field_names,
     jvm_class,
     scala_seq,
     simple_name,
 )
+from acidsql.bridge.jvm_planning import field_names
 from acidsql.bridge.plans import frame_of
 
 _EXECUTE = ("ExecuteImmediateQuery", "UnresolvedExecuteImmediate")

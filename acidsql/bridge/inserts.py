@@ -12,7 +12,6 @@ from acidsql.bridge.jvm import (
     CATALYST,
     JavaObject,
     LogicalPlan,
-    copy_node,
     elements,
     java_type,
     jvm_class,
@@ -21,6 +20,7 @@ from acidsql.bridge.jvm import (
     simple_name,
 )
 from acidsql.bridge.jvm_cache import cached_per_session
+from acidsql.bridge.jvm_planning import copy_node
 from acidsql.bridge.plans import analyze, logical_plan
 from acidsql.bridge.relations import file_relation, rows_of
 from acidsql.bridge.spark_versions import differences

@@ -45,6 +45,8 @@ Expression = NewType("Expression", TreeNode)
 CATALYST = "org.apache.spark.sql.catalyst"
 SOURCES = "org.apache.spark.sql.execution.datasources"
 _PYTHON = "org.apache.spark.api.python.PythonUtils"
+# Attribute of a JavaObject with its simple name, which saves further calls.
+_SIMPLE_NAME = "_acidsql_simple_name"
 _CLASS_NAMES = f"{STATIC_PREFIX}org.apache.commons.lang3.ClassUtils"
 # Largest number of items for List.of, and of pairs for Map.of.
 _FEW = 10
@@ -194,49 +196,12 @@ def session_key(spark: SparkSession) -> str:
 
 def simple_name(node: JavaObject) -> str:
     """Return the class name of a Java object without its package."""
-    # The member is not looked up, because the lookup would be another round trip.
-    name_of = JavaMember("getSimpleName", None, _CLASS_NAMES, node._gateway_client)
-    return str(name_of(node, ""))
-
-
-def field_names(spark: SparkSession, node: JavaObject) -> list[str]:
-    """Return the names of a case class's constructor arguments, in order.
-
-    Scala 2.12 does not provide these names, but they are the first final fields of the class.
-    """
-    name = str(node.getClass().getName())
-    known = JvmCache.of(spark.sparkContext).fields
-    if name not in known:
-        arity = node.productArity()
-        if differences(spark).has_named_fields:
-            known[name] = [str(node.productElementName(i)) for i in range(arity)]
-        else:
-            modifiers = jvm_class(spark, "java.lang.reflect.Modifier")
-            finals = [
-                str(f.getName())
-                for f in node.getClass().getDeclaredFields()
-                if modifiers.isFinal(f.getModifiers()) and not modifiers.isStatic(f.getModifiers())
-            ]
-            known[name] = finals[:arity]
-    return known[name]
-
-
-def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[str, Any]) -> JavaObject:
-    """Copy a tree node with new values for some fields.
-
-    Raises:
-        AcidAnalysisError: this release of Spark lacks a field (UNSUPPORTED_SPARK_VERSION).
-    """
-    fields = field_names(spark, node)
-    for field in changes:
-        if field not in fields:
-            raise missing_internal(spark.version, f"{simple_name(node)}.{field}")
-    arguments = spark.sparkContext._gateway.new_array(
-        jvm_class(spark, "java.lang.Object"), len(fields)
-    )
-    for i, field in enumerate(fields):
-        arguments[i] = changes[field] if field in changes else node.productElement(i)
-    return node.makeCopy(arguments)
+    known: str | None = node.__dict__.get(_SIMPLE_NAME)
+    if known is None:
+        # The member is not looked up, because the lookup would be another round trip.
+        name_of = JavaMember("getSimpleName", None, _CLASS_NAMES, node._gateway_client)
+        known = node.__dict__[_SIMPLE_NAME] = str(name_of(node, ""))
+    return known
 
 
 def defined(option: JavaObject) -> list[Expression]:

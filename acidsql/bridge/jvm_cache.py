@@ -24,7 +24,6 @@ class JvmCache:
         classes: JVM classes by full name.
         objects: singletons by class name.
         loaders: class loaders of compiled Java sources, by source text.
-        fields: names of the constructor arguments of each case class, by its full name.
         results: LRU caches of the functions that are ``cached_per_session``.
         mutex: held while a thread makes an object that must exist only once.
     """
@@ -32,7 +31,6 @@ class JvmCache:
     classes: dict[str, Any] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
     loaders: dict[str, Any] = field(default_factory=dict)
-    fields: dict[str, list[str]] = field(default_factory=dict)
     results: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
     mutex: threading.RLock = field(default_factory=threading.RLock)
 

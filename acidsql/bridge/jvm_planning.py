@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.java_sources import only_object
-from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan
+from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan, simple_name
+from acidsql.bridge.spark_versions import missing_internal
 
 
 def jvm_planning(spark: SparkSession) -> JavaObject:
@@ -18,6 +20,25 @@ def jvm_planning(spark: SparkSession) -> JavaObject:
             (UNSUPPORTED_SPARK_VERSION).
     """
     return only_object(spark, "Planning.java", "Planning")
+
+
+def field_names(spark: SparkSession, node: JavaObject) -> list[str]:
+    """Return the names of the constructor arguments of a case class, in order."""
+    return str(jvm_planning(spark).fieldNames(node)).split("\0")
+
+
+def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[str, Any]) -> JavaObject:
+    """Copy a tree node with new values for some fields.
+
+    Raises:
+        AcidAnalysisError: this release of Spark lacks a field (UNSUPPORTED_SPARK_VERSION).
+    """
+    copy = node
+    for field, value in changes.items():
+        copy = jvm_planning(spark).copied(copy, field, value)
+        if copy is None:
+            raise missing_internal(spark.version, f"{simple_name(node)}.{field}")
+    return copy
 
 
 def rebound(

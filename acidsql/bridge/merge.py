@@ -16,7 +16,6 @@ from acidsql.bridge.jvm import (
     alias,
     appended,
     column,
-    copy_node,
     defined,
     elements,
     jvm_class,
@@ -24,6 +23,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_planning import copy_node
 from acidsql.bridge.plans import analyze, exposed, frame_of, join, logical_plan
 from acidsql.bridge.row_level_checks import check_merge_condition, check_merge_values
 

@@ -17,11 +17,9 @@ from acidsql.bridge.jvm import (
     JavaObject,
     LogicalPlan,
     column,
-    copy_node,
     defined,
     elements,
     expression_of,
-    field_names,
     jvm_class,
     scala_map,
     scala_object,
@@ -29,7 +27,8 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
-from acidsql.bridge.jvm_planning import jvm_planning
+from acidsql.bridge.jvm_cache import cached_per_session
+from acidsql.bridge.jvm_planning import copy_node, field_names, jvm_planning
 from acidsql.bridge.spark_versions import differences
 from acidsql.format.identifiers import lowered
 
@@ -400,9 +399,25 @@ def _leaf_bytes(leaf: LogicalPlan) -> int:
     return int(str(leaf.stats().sizeInBytes()))
 
 
+def current_namespace(spark: SparkSession) -> tuple[str, str]:
+    """Return the session's current catalog and its current database."""
+    catalog, *namespace = jvm_planning(spark).currentNamespace(_catalogs(spark)).split("\0")
+    return catalog, ".".join(namespace)
+
+
 def is_temp_view(spark: SparkSession, parts: Sequence[str]) -> bool:
     """Return whether a name is a temporary view, or a global one if it includes its database."""
-    return bool(session_state(spark).catalog().isTempView(scala_seq(spark, list(parts))))
+    return bool(jvm_planning(spark).isTempView(_catalog(spark), "\0".join(parts)))
+
+
+@cached_per_session(1)
+def _catalog(spark: SparkSession) -> JavaObject:
+    return session_state(spark).catalog()
+
+
+@cached_per_session(1)
+def _catalogs(spark: SparkSession) -> JavaObject:
+    return session_state(spark).catalogManager()
 
 
 def temp_view(spark: SparkSession, parts: Sequence[str]) -> JavaObject | None:
@@ -415,8 +430,7 @@ def temp_view(spark: SparkSession, parts: Sequence[str]) -> JavaObject | None:
         parts: parts of the view's name. A global view's name begins with the database of global
             views.
     """
-    catalog = session_state(spark).catalog()
-    view = catalog.getRawLocalOrGlobalTempView(scala_seq(spark, list(parts)))
+    view = _catalog(spark).getRawLocalOrGlobalTempView(scala_seq(spark, list(parts)))
     return view.get() if view.isDefined() else None
 
 

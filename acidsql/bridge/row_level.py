@@ -22,7 +22,6 @@ from acidsql.bridge.jvm import (
     alias,
     appended,
     column,
-    copy_node,
     defined,
     elements,
     jvm_class,
@@ -30,7 +29,7 @@ from acidsql.bridge.jvm import (
     session_state,
     simple_name,
 )
-from acidsql.bridge.jvm_planning import jvm_planning
+from acidsql.bridge.jvm_planning import copy_node, jvm_planning
 from acidsql.bridge.merge import merge_query
 from acidsql.bridge.plans import analyze, exposed, frame_of, logical_plan, replace_relations
 from acidsql.bridge.row_level_checks import check_set, check_where

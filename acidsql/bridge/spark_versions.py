@@ -23,7 +23,6 @@ class Differences:
         has_column_nodes: whether columns are ``ColumnNode``s, which become expressions when they
             are used. Each use of an alias then makes a new attribute. In other releases, columns
             are expressions.
-        has_named_fields: whether case classes provide the names of their fields (Scala 2.13).
         has_table_constraints: whether CREATE TABLE can have constraints.
         has_several_pruning_keys: whether a pruning subquery has several keys.
         has_streaming_local_relations: whether ``LocalRelation`` has a fourth field, its stream.
@@ -43,7 +42,6 @@ class Differences:
 
     sql_package: str
     has_column_nodes: bool
-    has_named_fields: bool
     has_table_constraints: bool
     has_several_pruning_keys: bool
     has_streaming_local_relations: bool
@@ -70,7 +68,6 @@ def differences_of(version: str) -> Differences:
     return Differences(
         sql_package="org.apache.spark.sql.classic" if is_4 else "org.apache.spark.sql",
         has_column_nodes=is_4,
-        has_named_fields=is_4,
         has_table_constraints=is_4,
         has_several_pruning_keys=is_4,
         has_streaming_local_relations=is_4,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.types import DataType, StructType
 
 from acidsql.bridge.instants import (
     fields_with_instants,
@@ -22,20 +21,17 @@ from acidsql.bridge.instants import (
 )
 from acidsql.bridge.jvm import (
     CATALYST,
-    JavaObject,
     LogicalPlan,
     column,
     defined,
     elements,
     expression_of,
-    field_names,
     java_strings,
     jvm_class,
     session_state,
     simple_name,
 )
 from acidsql.bridge.jvm_cache import cached_per_session
-from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError, AcidParseError, condition_of
 from acidsql.format.timestamp_types import INSTANT, TIMESTAMP, timestamps_in, with_timestamps
 from acidsql.syntax.lexer import replaced_words
@@ -46,6 +42,8 @@ from acidsql.syntax.values import literal, unsupported_value
 
 def substitute_variables(spark: SparkSession, text: str) -> str:
     """Replace ``${…}`` in a text by configuration values, as Spark does before it parses."""
+    if "${" not in text:
+        return text
     return str(
         jvm_class(spark, "org.apache.spark.sql.internal.VariableSubstitution")().substitute(text)
     )
@@ -133,7 +131,7 @@ def _type_sql(spark: SparkSession, json_text: str) -> str:
     return str(jvm_class(spark, "org.apache.spark.sql.types.DataType").fromJson(json_text).sql())
 
 
-def _parse_part(spark: SparkSession, before: str, text: str, after: str) -> LogicalPlan:
+def parse_part(spark: SparkSession, before: str, text: str, after: str) -> LogicalPlan:
     """Parse a part of a statement within a complete statement; errors quote only the part.
 
     Args:
@@ -185,35 +183,7 @@ def transforms(spark: SparkSession, text: str) -> tuple[str, ...]:
     return tuple(str(each.toString()) for each in partitioning if str(each.name()) != "identity")
 
 
-def parse_columns(spark: SparkSession, text: str) -> StructType:
-    """Parse the column definitions between the parentheses of a CREATE TABLE.
-
-    The metadata of the fields contains their defaults.
-
-    Raises:
-        AcidAnalysisError: the text has a constraint other than NOT NULL, which acidsql's parser of
-            constraints did not accept (UNSUPPORTED_FEATURE.TABLE_CONSTRAINT).
-        AcidParseError: the text is not a list of columns.
-    """
-    text = _with_short_names(text)
-    plan = _parse_part(spark, "CREATE TABLE t (", text, ") USING orc")
-    if differences(spark).has_table_constraints and _has_constraints(spark, plan.tableSpec()):
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.TABLE_CONSTRAINT",
-            "this constraint is not supported here: CREATE TABLE and ALTER TABLE … ADD CONSTRAINT "
-            "take CHECK, PRIMARY KEY, UNIQUE and FOREIGN KEY",
-        )
-    schema = StructType.fromJson(json.loads(plan.tableSchema().json()))
-    return _with_given_instants(
-        text,
-        schema,
-        lambda other: StructType.fromJson(
-            json.loads(parse(spark, f"CREATE TABLE t ({other}) USING orc").tableSchema().json())
-        ),
-    )
-
-
-def _with_given_instants(
+def with_given_instants(
     text: str, schema: StructType, parse_again: Callable[[str], StructType]
 ) -> StructType:
     """Return the columns of a text, with ``InstantType`` for each TIMESTAMP_LTZ.
@@ -228,7 +198,7 @@ def _with_given_instants(
     return fields_with_instants(schema, iter([one != two for one, two in pairs]))
 
 
-def _with_short_names(text: str) -> str:
+def with_short_names(text: str) -> str:
     """Replace TIMESTAMP WITH LOCAL TIME ZONE by TIMESTAMP_LTZ.
 
     Older releases of Spark do not parse the long name. The text after it keeps its position.
@@ -238,94 +208,6 @@ def _with_short_names(text: str) -> str:
 
 _INSTANT_WORD = re.compile(r"\bTIMESTAMP_LTZ\b", re.IGNORECASE)
 _LONG_INSTANT = re.compile(r"\bTIMESTAMP\s+WITH\s+LOCAL\s+TIME\s+ZONE\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewField:
-    """New field of a struct.
-
-    Attributes:
-        path: names of the column and of the nested fields, down to the struct; ``element``, ``key``
-            and ``value`` are the parts of arrays and maps.
-        field: the field.
-    """
-
-    path: tuple[str, ...]
-    field: StructField
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewColumns:
-    """New columns and new fields of an ALTER TABLE … ADD COLUMNS."""
-
-    columns: StructType
-    fields: tuple[NewField, ...] = ()
-
-
-def parse_new_columns(spark: SparkSession, text: str) -> NewColumns:
-    """Parse the column definitions of an ALTER TABLE … ADD COLUMNS like ``parse_columns``.
-
-    Raises:
-        AcidAnalysisError: a column has a position (UNSUPPORTED_FEATURE.COLUMN_POSITION), or a field
-            has NOT NULL or a DEFAULT (UNSUPPORTED_FEATURE.NESTED_COLUMN).
-    """
-    text = _with_short_names(text)
-    plan = _parse_part(spark, "ALTER TABLE t ADD COLUMNS (", text, ")")
-    definitions = elements(plan.columnsToAdd())
-    for added in definitions:
-        if added.position().isDefined():
-            raise AcidAnalysisError(
-                "UNSUPPORTED_FEATURE.COLUMN_POSITION",
-                "columns have their positions in files for ever: leave FIRST or AFTER out; CREATE "
-                "OR REPLACE TABLE … AS SELECT rewrites the rows, with columns in another order",
-            )
-    if not any(added.path().isDefined() for added in definitions):
-        return NewColumns(columns=parse_columns(spark, text))
-    columns, fields = [], []
-    parsed = _with_given_instants(
-        text,
-        StructType([_field_of(added) for added in definitions]),
-        lambda other: StructType(
-            [
-                _field_of(added)
-                for added in elements(
-                    parse(spark, f"ALTER TABLE t ADD COLUMNS ({other})").columnsToAdd()
-                )
-            ]
-        ),
-    )
-    for added, field in zip(definitions, parsed.fields, strict=True):
-        if not added.path().isDefined():
-            columns.append(field)
-            continue
-        path = tuple(str(part) for part in elements(added.path().get().name()))
-        fields.append(NewField(path=path, field=field))
-    return NewColumns(columns=StructType(columns), fields=tuple(fields))
-
-
-def _field_of(added: JavaObject) -> StructField:
-    """Return the field of a definition from a list that also adds a field of a struct."""
-    name = str(added.colName())
-    if not added.nullable() or added.default().isDefined():
-        raise AcidAnalysisError(
-            "UNSUPPORTED_FEATURE.NESTED_COLUMN",
-            f"{name} is added together with a field of a struct, which has no DEFAULT and is NULL "
-            "in the rows that are there: leave NOT NULL and DEFAULT out",
-        )
-    comments = [str(comment) for comment in defined(added.comment())]
-    return StructField.fromJson(
-        {
-            "name": name,
-            "type": json.loads(added.dataType().json()),
-            "nullable": True,
-            "metadata": {"comment": comments[0]} if comments else {},
-        }
-    )
-
-
-def _has_constraints(spark: SparkSession, table_spec: JavaObject) -> bool:
-    fields = field_names(spark, table_spec)
-    return "constraints" in fields and bool(table_spec.constraints().nonEmpty())
 
 
 def parse_names(spark: SparkSession, text: str) -> tuple[str, ...] | None:

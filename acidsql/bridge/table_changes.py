@@ -12,12 +12,12 @@ from acidsql.bridge.jvm import (
     Expression,
     JavaObject,
     LogicalPlan,
-    copy_node,
     elements,
     scala_seq,
     session_state,
     simple_name,
 )
+from acidsql.bridge.jvm_planning import copy_node
 from acidsql.bridge.plans import analyze, frame_of
 from acidsql.bridge.time_travel import timestamp_of
 

@@ -10,13 +10,13 @@ from acidsql.bridge.jvm import (
     CATALYST,
     Expression,
     LogicalPlan,
-    copy_node,
     elements,
     jvm_class,
     scala_object,
     scala_seq,
     session_state,
 )
+from acidsql.bridge.jvm_planning import copy_node
 from acidsql.bridge.plans import analyze
 from acidsql.bridge.spark_versions import differences
 from acidsql.errors import AcidAnalysisError

@@ -13,13 +13,13 @@ from acidsql.bridge.jvm import (
     JavaObject,
     LogicalPlan,
     alias,
-    copy_node,
     elements,
     jvm_class,
     scala_map,
     scala_seq,
     session_state,
 )
+from acidsql.bridge.jvm_planning import copy_node
 from acidsql.bridge.plans import frame_of
 
 Node = TypeVar("Node", LogicalPlan, Expression)

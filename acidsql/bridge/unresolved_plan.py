@@ -16,7 +16,6 @@ from acidsql.bridge.jvm import (
     LogicalPlan,
     elements,
     expression_of,
-    java_type,
     jvm_class,
     scala_object,
     scala_seq,
@@ -80,15 +79,22 @@ def chosen_values(
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedPlan:
-    """Logical plan that Spark has not analysed yet, with methods like a DataFrame's."""
+    """Logical plan that Spark may not have analysed yet, with methods like a DataFrame's.
+
+    Attributes:
+        spark: the session.
+        plan: the plan.
+        is_resolved: whether the plan is known to be resolved, so that Spark is not asked.
+    """
 
     spark: SparkSession
     plan: LogicalPlan
+    is_resolved: bool = False
 
     @classmethod
     def of(cls, frame: DataFrame) -> UnresolvedPlan:
         """Build a plan from a DataFrame, whose plan is already analysed."""
-        return cls(frame.sparkSession, logical_plan(frame))
+        return cls(frame.sparkSession, logical_plan(frame), is_resolved=True)
 
     def frame(self) -> DataFrame:
         """Analyse the plan and return its DataFrame."""
@@ -96,7 +102,8 @@ class UnresolvedPlan:
 
     def analyzed(self) -> LogicalPlan:
         """Return the analysed plan."""
-        return self.plan if self.plan.resolved() else analyze(self.spark, self.plan)
+        is_resolved = self.is_resolved or self.plan.resolved()
+        return self.plan if is_resolved else analyze(self.spark, self.plan)
 
     def where(self, condition: Column | str) -> UnresolvedPlan:
         """Filter by a condition."""
@@ -106,10 +113,15 @@ class UnresolvedPlan:
             expression = expression_of(self.spark, condition)
         return self.filtered(expression)
 
-    def filtered(self, condition: Expression) -> UnresolvedPlan:
-        """Filter by a Catalyst expression."""
+    def filtered(self, condition: Expression, *, is_resolved: bool = False) -> UnresolvedPlan:
+        """Filter by a Catalyst expression.
+
+        Args:
+            condition: the expression.
+            is_resolved: whether the expression is known to be resolved.
+        """
         made = jvm_class(self.spark, f"{_LOGICAL}.Filter")(condition, self.plan)
-        return UnresolvedPlan(self.spark, made)
+        return UnresolvedPlan(self.spark, made, is_resolved and self.is_resolved)
 
     def select(self, *expressions: str) -> UnresolvedPlan:
         """Project to SQL expressions, each a column, ``*``, or an expression with an alias."""
@@ -131,17 +143,15 @@ class UnresolvedPlan:
         )
         return self._project(nodes.map(convert))
 
-    def described(self, fields: StructType, others: Sequence[str]) -> UnresolvedPlan:
+    def described(self, fields: JavaObject, others: Sequence[str]) -> UnresolvedPlan:
         """Project to the first columns, with new names and metadata, and to other columns by name.
 
         Args:
-            fields: names and metadata for the first columns.
+            fields: names and metadata for the first columns, a Java ``StructType``.
             others: names of the other columns.
         """
-        plan = self.analyzed()
-        kinds = java_type(self.spark, fields)
-        made = jvm_planning(self.spark).projected(plan, kinds, "\0".join(others))
-        return UnresolvedPlan(self.spark, made)
+        made = jvm_planning(self.spark).projected(self.analyzed(), fields, "\0".join(others))
+        return UnresolvedPlan(self.spark, made, is_resolved=True)
 
     def union(self, others: Sequence[UnresolvedPlan]) -> UnresolvedPlan:
         """Append the rows of plans with the same columns (UNION ALL)."""

@@ -26,16 +26,16 @@ def qualified(
             None means the session's current database.
     """
     names = list(map(lowered, parts))
-    catalog = session.spark.catalog
     if len(names) == 3 and names[0] == CATALOG:
         return names[1], names[2]
     if database is not None and len(names) <= 2:
         return (lowered(database), names[0]) if len(names) == 1 else (names[0], names[1])
-    if len(names) > 2 or catalog.currentCatalog() != CATALOG:
+    if len(names) > 2:
         return None
-    if len(names) == 2:
-        return names[0], names[1]
-    return lowered(catalog.currentDatabase()), names[0]
+    catalog, current = bridge.current_namespace(session.spark)
+    if catalog != CATALOG:
+        return None
+    return (names[0], names[1]) if len(names) == 2 else (lowered(current), names[0])
 
 
 def find(

@@ -194,7 +194,7 @@ class StatementSnapshot:
         if self.expires is None:
             return rows
         in_time = bridge.constant_condition(self.session.spark, not_expired(self.expires))
-        return rows.filtered(in_time)
+        return rows.filtered(in_time, is_resolved=True)
 
     def _scan_all_rows(self, table: Table, _: Occurrence) -> bridge.UnresolvedPlan:
         return self._scan_or_cached(table, ALL_ROWS)

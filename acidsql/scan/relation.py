@@ -8,11 +8,10 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 
 from acidsql import bridge
 from acidsql.format.selection import needs_row_filter
-from acidsql.metastore.model import Table
+from acidsql.metastore.model import Column, Table
 from acidsql.scan.columns import virtual_columns
 from acidsql.scan.deletes import NO_DELETES, Deletes
 from acidsql.scan.directories import DataDirectory, bucket_files, check_files, visible_columns
@@ -21,7 +20,7 @@ from acidsql.scan.original_files import OriginalFile
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.scan.statistics import analyzed_columns, statistics_of
-from acidsql.schema.columns import partition_schema, schema_of
+from acidsql.schema.columns import schema_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage import relation
 from acidsql.storage.directory import child
@@ -134,8 +133,13 @@ def projected(
 
     The columns get the metadata of the table's columns.
     """
-    fields = [*schema_of(spark, table.columns).fields, *partition_schema(spark, table).fields]
-    return rows.described(StructType(fields), (*virtual_columns(table), *others))
+    fields = _java_schema(spark, (*table.columns, *table.partition_columns))
+    return rows.described(fields, (*virtual_columns(table), *others))
+
+
+@bridge.cached_per_session(256)
+def _java_schema(spark: SparkSession, columns: tuple[Column, ...]) -> bridge.JavaObject:
+    return bridge.java_type(spark, schema_of(spark, columns))
 
 
 def plain_files(snapshot: TableSnapshot, scanned: Sequence[bridge.ScanFile]) -> list[DataFile]:

@@ -14,7 +14,7 @@ from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Column, Table
 from acidsql.schema.acid_file import IS_DELETED_COLUMN, ROW_ID_COLUMN
-from acidsql.schema.columns import has_instant, partition_schema
+from acidsql.schema.columns import has_instant, schema_of
 from acidsql.storage.directory import Listing, child
 from acidsql.storage.splits import (
     DataFile,
@@ -123,8 +123,8 @@ def file_relation(
             key=digest.hexdigest(),
             declared=_declared_columns(spark, table.columns),
             initial=_initial_values(table.columns),
-            partition_schema=_plain(partition_schema(spark, table)),
-            partitions=values,
+            partition_schema=_partition_columns(spark, table.partition_columns),
+            partitions=values if table.partition_columns else None,
             metadata_columns=astuple(metadata_columns(table)),
             planner=_planner(files, keeps_deletes=keeps_deletes),
             counter=reading.counter,
@@ -154,19 +154,26 @@ _INSTANTS = {"acidsql.instants": "true"}
 
 
 @bridge.cached_per_session(256)
-def _declared_columns(spark: SparkSession, columns: tuple[Column, ...]) -> StructType:
+def _declared_columns(spark: SparkSession, columns: tuple[Column, ...]) -> bridge.JavaObject:
     """Return the columns of files with the metastore's types, including CHAR and VARCHAR."""
-    return StructType(
-        [
-            StructField(
-                c.name,
-                bridge.parse_type(spark, c.type),
-                c.nullable,
-                _INSTANTS if has_instant(c) else None,
-            )
-            for c in columns
-        ]
-    )
+    fields = [
+        StructField(
+            c.name,
+            bridge.parse_type(spark, c.type),
+            c.nullable,
+            _INSTANTS if has_instant(c) else None,
+        )
+        for c in columns
+    ]
+    return bridge.java_type(spark, StructType(fields))
+
+
+@bridge.cached_per_session(256)
+def _partition_columns(spark: SparkSession, columns: tuple[Column, ...]) -> bridge.JavaObject:
+    """Return partition columns without metadata."""
+    fields = schema_of(spark, columns).fields
+    plain = StructType([StructField(f.name, f.dataType, f.nullable) for f in fields])
+    return bridge.java_type(spark, plain)
 
 
 def _initial_values(columns: Sequence[Column]) -> bytes | None:
@@ -177,10 +184,6 @@ def _initial_values(columns: Sequence[Column]) -> bytes | None:
     """
     values = [column.initial for column in columns]
     return None if values.count(None) == len(values) else encode_partitions([values])
-
-
-def _plain(schema: StructType) -> StructType:
-    return StructType([StructField(f.name, f.dataType, f.nullable) for f in schema.fields])
 
 
 def _partition_texts(partitions: Sequence[Sequence[str]]) -> bytes:

@@ -1,9 +1,10 @@
-"""Tests that statements on wide tables need no more calls from Python into the JVM."""
+"""Tests of the number of calls from Python into the JVM, and of what Spark analyses again."""
 
 from __future__ import annotations
 
 import pytest
 
+from acidsql import bridge
 from tests.product.conftest import Lab
 from tpcds_bench.jvm_calls import calls_into_the_jvm
 
@@ -31,3 +32,26 @@ def test_calls_do_not_grow_with_the_columns(lab: Lab, text: str) -> None:
             lab.frame(own)
         counts.append(count())
     assert counts[1] <= counts[0] + 10
+
+
+def test_each_further_table_needs_few_calls(lab: Lab) -> None:
+    tables = [lab.create("id INT, v STRING") for _ in range(5)]
+    for table in tables:
+        lab.insert(table, "(1, 'a')")
+    counts = []
+    for number in (1, 5):
+        own = f"SELECT 1 FROM {tables[0]} " + " ".join(
+            f"JOIN {table} USING (id)" for table in tables[1:number]
+        )
+        lab.frame(own)
+        with calls_into_the_jvm() as count:
+            lab.frame(own)
+        counts.append(count())
+    assert counts[1] - counts[0] <= 4 * 13
+
+
+def test_the_analyser_does_not_analyse_the_tables_of_a_query_again(lab: Lab) -> None:
+    rows = bridge.UnresolvedPlan.of(lab.frame(f"SELECT * FROM {lab.create('id INT, v STRING')}"))
+    hidden = bridge.hide_columns(rows, 1, ("t",))
+    assert hidden.analyzed()
+    assert str(hidden.schema().simpleString()) == "struct<id:int>"
