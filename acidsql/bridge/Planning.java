@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -148,6 +149,18 @@ public final class Planning {
       return plan;
     }
     return (LogicalPlan) plan.transformDownWithSubqueries(Trees.scala(replacements));
+  }
+
+  /**
+   * Replaces nodes of an unresolved plan and of its subqueries. Nodes are found by identity, because
+   * two references to one table are equal.
+   */
+  public LogicalPlan replaced(LogicalPlan plan, List nodes, List plans) {
+    Map replacements = new IdentityHashMap();
+    for (int i = 0; i < nodes.size(); i++) {
+      replacements.put(nodes.get(i), plans.get(i));
+    }
+    return Trees.replaced(plan, replacements);
   }
 
   /**
@@ -618,9 +631,7 @@ public final class References {
       UnresolvedRelation named = (UnresolvedRelation) relation;
       description.put("parts", Trees.list(named.multipartIdentifier()));
       Option start = named.origin().startIndex();
-      Option stop = named.origin().stopIndex();
       description.put("start", start.isDefined() ? start.get() : null);
-      description.put("stop", stop.isDefined() ? stop.get() : null);
       description.put("options", new LinkedHashMap(named.options()));
     } else if (!kind.equals("UnresolvedTableValuedFunction")) {
       return;
@@ -735,6 +746,44 @@ final class Trees {
   /** Returns a node with another child. */
   static LogicalPlan over(LogicalPlan node, LogicalPlan child) {
     return (LogicalPlan) node.withNewChildren(scala(Collections.singletonList(child)));
+  }
+
+  /** Replaces nodes of a plan and of its subqueries by a map that compares identities. */
+  static LogicalPlan replaced(LogicalPlan node, Map replacements) {
+    if (replacements.containsKey(node)) {
+      return (LogicalPlan) replacements.get(node);
+    }
+    boolean isChanged = false;
+    List children = list(node.children());
+    for (int i = 0; i < children.size(); i++) {
+      LogicalPlan child = (LogicalPlan) children.get(i);
+      LogicalPlan other = replaced(child, replacements);
+      isChanged |= other != child;
+      children.set(i, other);
+    }
+    Map subqueries = new HashMap();
+    List expressions = list(node.expressions());
+    for (int i = 0; i < expressions.size(); i++) {
+      findChanged((Expression) expressions.get(i), replacements, subqueries);
+    }
+    LogicalPlan copy = isChanged ? (LogicalPlan) node.withNewChildren(scala(children)) : node;
+    return subqueries.isEmpty() ? copy : (LogicalPlan) copy.transformExpressions(scala(subqueries));
+  }
+
+  /** Finds the subqueries of an expression whose plans change, with what replaces them. */
+  private static void findChanged(Expression expression, Map replacements, Map subqueries) {
+    if (expression instanceof SubqueryExpression) {
+      SubqueryExpression subquery = (SubqueryExpression) expression;
+      LogicalPlan query = (LogicalPlan) subquery.plan();
+      LogicalPlan other = replaced(query, replacements);
+      if (other != query) {
+        subqueries.put(subquery, subquery.withNewPlan(other));
+      }
+    }
+    List children = list(expression.children());
+    for (int i = 0; i < children.size(); i++) {
+      findChanged((Expression) children.get(i), replacements, subqueries);
+    }
   }
 
   /** Returns an expression under a name and a new expression id. */

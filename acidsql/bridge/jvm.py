@@ -94,13 +94,17 @@ def scala_object(spark: SparkSession, name: str) -> JavaObject:
 
 
 def scala_seq(spark: SparkSession, items: Sequence[Any]) -> JavaObject:
-    """Build a Scala ``Seq``.
+    """Build a Scala ``Seq``; see ``java_list``."""
+    return jvm_class(spark, _PYTHON).toSeq(java_list(spark, items))
+
+
+def java_list(spark: SparkSession, items: Sequence[Any]) -> JavaObject | list[Any]:
+    """Build a Java ``List`` as an argument of a call.
 
     Up to ten items without None take one call into the JVM. Otherwise, each item takes a call.
     """
     is_short = len(items) <= _FEW and all(item is not None for item in items)
-    listed = jvm_class(spark, "java.util.List").of(*items) if is_short else list(items)
-    return jvm_class(spark, _PYTHON).toSeq(listed)
+    return jvm_class(spark, "java.util.List").of(*items) if is_short else list(items)
 
 
 def appended(spark: SparkSession, seq: JavaObject, more: Sequence[JavaObject]) -> JavaObject:

@@ -20,8 +20,8 @@ from acidsql.bridge.jvm import (
     defined,
     elements,
     expression_of,
+    java_list,
     jvm_class,
-    scala_map,
     scala_object,
     scala_seq,
     session_state,
@@ -40,7 +40,6 @@ class Reference:
     Attributes:
         parts: parts of the name.
         start: offset of the name in the text, in code points; None if not known.
-        end: exclusive offset of the end of the name; None if not known.
         node: node of the plan to replace: the relation, or an alias over it.
         alias: name of the alias if ``node`` is an alias, otherwise None.
         version: text after VERSION AS OF, or None.
@@ -53,7 +52,6 @@ class Reference:
 
     parts: tuple[str, ...]
     start: int | None
-    end: int | None
     node: LogicalPlan
     alias: str | None = None
     version: str | None = None
@@ -145,7 +143,7 @@ def _references_of(
     leaf = node if alias is None else node.child()
     if kind == "UnresolvedTableValuedFunction":
         name = table_of_changes(spark, leaf)
-        return [Reference(name, None, None, node, alias, changes=leaf)] if name else []
+        return [Reference(name, None, node, alias, changes=leaf)] if name else []
     if kind == "RelationChanges":
         return [replace(_reference(node, facts), changes=leaf)]
     versions, times = defined(leaf.version()), defined(leaf.timestamp())
@@ -159,12 +157,9 @@ def _references_of(
 
 
 def _reference(node: LogicalPlan, facts: Mapping[str, Any]) -> Reference:
-    start, stop = facts["start"], facts["stop"]
-    is_known = start is not None and stop is not None
     return Reference(
         parts=tuple(facts["parts"]),
-        start=start if is_known else None,
-        end=stop + 1 if is_known else None,
+        start=facts["start"],
         node=node,
         alias=facts["alias"],
         options=facts["options"],
@@ -224,9 +219,12 @@ def replace_relations(
     Args:
         spark: the session.
         plan: the plan.
-        relations: pairs of a node and its replacement.
+        relations: pairs of a node of this plan and its replacement. A node that is equal to it is
+            not replaced.
     """
-    return plan.transformDownWithSubqueries(scala_map(spark, relations))
+    nodes = java_list(spark, [node for node, _ in relations])
+    plans = java_list(spark, [made for _, made in relations])
+    return jvm_planning(spark).replaced(plan, nodes, plans)
 
 
 def logical_plan(frame: DataFrame) -> LogicalPlan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,6 @@ class ParsedStatement:
     """Parsed statement with its references to tables.
 
     Attributes:
-        text: text with variables substituted.
         plan: plan that is not analysed; common table expressions are resolved.
         references: all references to tables and views.
         tables: tables and views of the metastore, by the parts of the name.
@@ -30,7 +28,6 @@ class ParsedStatement:
         database: for the text of a view, the database where its names are looked up.
     """
 
-    text: str
     plan: bridge.LogicalPlan
     references: Sequence[bridge.Reference]
     tables: Mapping[tuple[str, ...], Table]
@@ -79,34 +76,9 @@ def parse(session: AcidSession, text: str) -> ParsedStatement:
         plan = bridge.qualify_target(session.spark, plan)
     plan = bridge.substitute_ctes(session.spark, plan)
     references = bridge.references(session.spark, plan)
-    return ParsedStatement(text=text, plan=plan, references=references, tables={})
+    return ParsedStatement(plan=plan, references=references, tables={})
 
 
 def refers_to_acid(session: AcidSession, text: str) -> bool:
     """Return whether a statement refers to a table or view of the metastore."""
     return bool(parse_and_resolve(session, text).tables)
-
-
-def rename_repeated(
-    text: str, references: Sequence[bridge.Reference]
-) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Give each occurrence of a repeated name its own name.
-
-    Each occurrence needs its own scan: a self-join has two filters, and two ``row__id``s. The plan
-    of the scan keeps the name of the table, so qualified columns still resolve.
-
-    Returns:
-        The new text, and the old name of every new name.
-    """
-    counts = Counter(r.parts for r in references)
-    places = {
-        (r.start, r.end): r.parts
-        for r in references
-        if counts[r.parts] > 1 and r.start is not None and r.end is not None
-    }
-    renamed = {}
-    for number, ((start, end), parts) in enumerate(sorted(places.items(), reverse=True)):
-        name = f"__acidsql_{number}"
-        text = f"{text[:start]}{name}{text[end:]}"
-        renamed[name] = parts
-    return text, renamed

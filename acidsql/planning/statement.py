@@ -22,9 +22,7 @@ from acidsql.planning.deleted_rows import shows_deleted_rows, with_read_options
 from acidsql.planning.name_resolution import CATALOG, names_temp_view
 from acidsql.planning.parsed_statement import (
     ParsedStatement,
-    parse,
     parse_and_resolve,
-    rename_repeated,
 )
 from acidsql.planning.placeholder_relations import Occurrence, PlaceholderPass
 from acidsql.planning.pruning import find_required_rows
@@ -382,21 +380,21 @@ class StatementSnapshot:
             within: occurrence of the view if the statement is a view's text, otherwise ().
         """
         spark = self.session.spark
-        parsed = self._with_distinct_names(parsed)
         relations = []
         tables = self._tables(parsed)
-        places = set()
+        made: dict[tuple[int | None, tuple[str, ...]], bridge.LogicalPlan] = {}
         for position, r in enumerate(parsed.references):
-            if r.start is not None and (r.start, r.parts) in places:
-                continue  # a common table expression that is used twice is in the plan twice
-            places.add((r.start, r.parts))
-            if position in tables:
+            place = r.start, r.parts
+            if r.start is not None and place in made:
+                # A common table expression that is used twice is in the plan twice.
+                relations.append((r.node, made[place]))
+            elif position in tables:
                 occurrence = (*within, position)
                 table = tables[position]
                 live_only = table.full_name in self.changed
                 table = with_read_options(table, r.options, live_only=live_only)
-                relation = self._relation(table, r.alias, occurrence, relation_of)
-                relations.append((r.node, relation))
+                made[place] = self._relation(table, r.alias, occurrence, relation_of)
+                relations.append((r.node, made[place]))
             elif self._is_of_database(parsed, r):
                 name = (CATALOG, str(parsed.database), *r.parts)
                 relations.append((r.node, bridge.renamed_reference(spark, r, name)))
@@ -414,24 +412,6 @@ class StatementSnapshot:
             for position, r in enumerate(parsed.references)
             if r.parts in parsed.tables
         }
-
-    def _with_distinct_names(self, parsed: ParsedStatement) -> ParsedStatement:
-        """Rename the occurrences of tables that are referred to more than once."""
-        ours = [r for r in parsed.references if r.parts in parsed.tables]
-        text, renamed = rename_repeated(parsed.text, ours)
-        if not renamed:
-            return parsed
-        again = parse(self.session, text)
-        tables: dict[tuple[str, ...], Table] = {
-            (name,): parsed.tables[parts] for name, parts in renamed.items()
-        }
-        return replace(
-            parsed,
-            text=text,
-            plan=again.plan,
-            references=again.references,
-            tables={**parsed.tables, **tables},
-        )
 
     def _is_of_database(self, parsed: ParsedStatement, reference: bridge.Reference) -> bool:
         """Return whether a name in a view must be looked up in the view's database.
