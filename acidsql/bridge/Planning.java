@@ -90,15 +90,25 @@ public final class Planning {
     return String.join("\0", Trees.fields(node));
   }
 
-  /** Copies a node with a new value for a field; returns null if it has no field of this name. */
-  public TreeNode copied(TreeNode node, String name, Object value) {
-    int place = Trees.fields(node).indexOf(name);
-    if (place < 0) {
-      return null;
-    }
-    Object[] values = new Object[node.productArity()];
+  /**
+   * Copies a node with new values for some fields; returns null if it lacks one of them. All change
+   * at once, because a node may refuse a new value beside an old one.
+   *
+   * @param names names of the fields, separated by NUL
+   */
+  public TreeNode copied(TreeNode node, String names, List changes) {
+    List fields = Trees.fields(node);
+    Object[] values = new Object[fields.size()];
     for (int i = 0; i < values.length; i++) {
-      values[i] = i == place ? value : node.productElement(i);
+      values[i] = node.productElement(i);
+    }
+    String[] changed = names.split("\0");
+    for (int i = 0; i < changed.length; i++) {
+      int place = fields.indexOf(changed[i]);
+      if (place < 0) {
+        return null;
+      }
+      values[place] = changes.get(i);
     }
     return node.makeCopy(values);
   }

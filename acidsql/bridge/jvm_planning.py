@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from acidsql.bridge.java_sources import only_object
-from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan, simple_name
+from acidsql.bridge.jvm import Expression, JavaObject, LogicalPlan, java_list, simple_name
 from acidsql.bridge.spark_versions import missing_internal
 
 
@@ -33,11 +33,12 @@ def copy_node(spark: SparkSession, node: JavaObject, changes: Mapping[str, Any])
     Raises:
         AcidAnalysisError: this release of Spark lacks a field (UNSUPPORTED_SPARK_VERSION).
     """
-    copy = node
-    for field, value in changes.items():
-        copy = jvm_planning(spark).copied(copy, field, value)
-        if copy is None:
-            raise missing_internal(spark.version, f"{simple_name(node)}.{field}")
+    values = java_list(spark, list(changes.values()))
+    copy = jvm_planning(spark).copied(node, "\0".join(changes), values)
+    if copy is None:
+        known = field_names(spark, node)
+        missing = next(field for field in changes if field not in known)
+        raise missing_internal(spark.version, f"{simple_name(node)}.{missing}")
     return copy
 
 
