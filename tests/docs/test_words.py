@@ -18,10 +18,6 @@ def found(text: str, name: str = "page.md", words: WordList = _WORDS) -> list[tu
     return [(hit.line, hit.found) for hit in hits(name, text, words)]
 
 
-def test_the_documents_have_no_hits(capsys: pytest.CaptureFixture[str]) -> None:
-    assert check_words.main([]) == 0, capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("text", "word"),
     [

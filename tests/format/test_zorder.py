@@ -48,7 +48,10 @@ def test_a_frequent_value_leaves_ranges_to_the_others() -> None:
     assert ranges_of([], 4) == ([], [0])
 
 
-@pytest.mark.parametrize(("columns", "bits"), [(1, 4), (2, 1), (2, 4), (3, 3), (4, 2), (5, 2)])
+@pytest.mark.parametrize(
+    ("columns", "bits"),
+    [(1, 4), (2, 1), (2, 4), (3, 3), (4, 2), pytest.param(5, 2, marks=pytest.mark.slow)],
+)
 def test_the_curve_goes_through_all_ids_from_neighbour_to_neighbour(
     columns: int, bits: int
 ) -> None:

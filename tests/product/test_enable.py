@@ -216,6 +216,7 @@ def test_spark_s_tables_and_files_are_read_as_before(on: Lab, tmp_path: Any) -> 
     spark.sql("DROP TABLE enabled_plain")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(pyspark.__version__ < "4", reason="data sources in Python came with Spark 4")
 def test_the_format_acidsql_needs_no_registration(new_lab: Callable[..., Lab]) -> None:
     lab = new_lab()

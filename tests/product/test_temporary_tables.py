@@ -190,6 +190,7 @@ def test_it_ends_with_its_session(lab: Lab, new_lab: Callable[..., Lab]) -> None
     own.sql("DROP TABLE ends")
 
 
+@pytest.mark.slow
 def test_a_lock_delays_the_end_of_a_session_only_briefly(
     lab: Lab, new_lab: Callable[..., Lab], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -137,6 +137,7 @@ def test_a_clone_of_a_version_has_the_columns_of_today(lab: Lab, grown: str) -> 
     lab.sql(f"DROP TABLE {grown}_copy")
 
 
+@pytest.mark.slow
 def test_the_data_source_reads_versions_with_their_columns(lab: Lab, grown: str) -> None:
     acidsql.register(lab.spark)
     for version, (names, rows) in VERSIONS.items():
