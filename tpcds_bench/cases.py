@@ -167,6 +167,15 @@ def querying(query: Callable[[str], DataFrame], text: str) -> Contender:
     return Contender(run=run)
 
 
+def executing(spark: SparkSession, text: Callable[[int], str]) -> Contender:
+    """Run the statement of a round, and fetch its rows."""
+
+    def run(number: int) -> None:
+        product.query(spark, text(number)).collect()
+
+    return Contender(run=run)
+
+
 def same_query(spark: SparkSession, name: str, goal: float, acid: str, flat: str) -> Case:
     """Return the case of a query over an ACID table, against the same query over flat ORC.
 

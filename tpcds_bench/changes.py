@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from tqdm import tqdm
 
 from tpcds_bench import cases, product
-from tpcds_bench.cases import Case, CaseResult, querying, writing
-from tpcds_bench.measure import Contender
+from tpcds_bench.cases import Case, CaseResult, executing, writing
+from tpcds_bench.peers.statements import on_key
 from tpcds_bench.report import Chart, Section
 from tpcds_bench.storage import sizes, written
 from tpcds_bench.tables import CODEC, databases, flat_table, names
@@ -107,21 +107,6 @@ def _one(number: int) -> str:
     return f"ss_ticket_number = {1000 + number}"
 
 
-def _executing(spark: SparkSession, text: Callable[[int], str]) -> Contender:
-    def run(number: int) -> None:
-        product.execute(spark, text(number))
-
-    return Contender(run=run)
-
-
-def _selecting(spark: SparkSession, where: Callable[[int], str]) -> Contender:
-    def run(number: int) -> None:
-        text = f"SELECT * FROM store_sales WHERE {where(number)}"
-        querying(lambda query: product.query(spark, query), text).run(number)
-
-    return Contender(run=run)
-
-
 def _few_rows(spark: SparkSession, tickets: int) -> tuple[Case, ...]:
     """Return the cases that change few rows, where finding the rows is most of the work."""
 
@@ -143,8 +128,8 @@ def _few_rows(spark: SparkSession, tickets: int) -> tuple[Case, ...]:
         Case(
             name=name,
             goal=goal,
-            subject=_executing(spark, partial(_changing, statement, where)),
-            yardstick=_selecting(spark, where),
+            subject=executing(spark, partial(_changing, statement, where)),
+            yardstick=executing(spark, partial(_changing, "SELECT * FROM store_sales", where)),
             against=_FINDING,
         )
         for name, (goal, statement, where) in changes.items()
@@ -170,7 +155,7 @@ def _percents(spark: SparkSession, work: Path) -> tuple[Case, ...]:
         Case(
             name="DELETE of 1 % scattered",
             goal=0.3,
-            subject=_executing(spark, delete),
+            subject=executing(spark, delete),
             yardstick=writing(work, remaining),
             against=_REWRITING,
         ),
@@ -199,7 +184,7 @@ def _update(spark: SparkSession, work: Path, *, percent: int, goal: float) -> Ca
     return Case(
         name=f"UPDATE of {percent} % scattered",
         goal=goal,
-        subject=_executing(spark, partial(_updating, divisor)),
+        subject=executing(spark, partial(_updating, divisor)),
         yardstick=writing(work, updated),
         against=_REWRITING,
     )
@@ -216,7 +201,7 @@ def _ranges(spark: SparkSession, work: Path, tickets: int) -> tuple[Case, ...]:
         Case(
             name="DELETE of a range of 2.5 %",
             goal=0.3,
-            subject=_executing(
+            subject=executing(
                 spark, lambda n: f"DELETE FROM store_sales WHERE ss_ticket_number {bounds(n)}"
             ),
             yardstick=writing(
@@ -228,9 +213,30 @@ def _ranges(spark: SparkSession, work: Path, tickets: int) -> tuple[Case, ...]:
     )
 
 
+def merge_source(number: int, selected: str) -> str:
+    """Return a query of one in 60 tickets, with a new ticket number in every third row.
+
+    Args:
+        number: which of the 60.
+        selected: names of all columns, separated by commas.
+    """
+    moved = f"IF(ss_item_sk % 3 = 0, ss_ticket_number + {10**9 * (number + 1)}, ss_ticket_number)"
+    columns = selected.replace("ss_ticket_number", f"{moved} AS ss_ticket_number")
+    return f"SELECT {columns} FROM {_SOURCE} WHERE ss_ticket_number % 60 = {number}"
+
+
+def merge_all(table: str, number: int, selected: str) -> str:
+    """Return a MERGE with the rows of :func:`merge_source` that takes every branch."""
+    return (
+        f"MERGE INTO {table} t USING ({merge_source(number, selected)}) s ON {on_key()}"
+        " WHEN MATCHED AND s.ss_item_sk % 3 = 1 THEN DELETE"
+        " WHEN MATCHED THEN UPDATE SET ss_quantity = s.ss_quantity + 1"
+        " WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
 def _merge(spark: SparkSession, work: Path, selected: str) -> Case:
     """Return the case of a MERGE that updates, deletes and inserts 1.7 % of the rows."""
-    key = "t.ss_ticket_number = s.ss_ticket_number AND t.ss_item_sk = s.ss_item_sk"
     values = {
         name: "IF(s.ss_item_sk IS NULL, t.ss_quantity, s.ss_quantity + 1)"
         if name == "ss_quantity"
@@ -239,33 +245,17 @@ def _merge(spark: SparkSession, work: Path, selected: str) -> Case:
     }
     kept = ", ".join(f"{value} AS {name}" for name, value in values.items())
 
-    def source(number: int) -> str:
-        """Return a query of one in 60 tickets, with a new ticket number in every third row."""
-        moved = (
-            f"IF(ss_item_sk % 3 = 0, ss_ticket_number + {10**9 * (number + 1)}, ss_ticket_number)"
-        )
-        columns = selected.replace("ss_ticket_number", f"{moved} AS ss_ticket_number")
-        return f"SELECT {columns} FROM {_SOURCE} WHERE ss_ticket_number % 60 = {number}"
-
-    def merge(number: int) -> str:
-        return (
-            f"MERGE INTO store_sales t USING ({source(number)}) s ON {key}"
-            " WHEN MATCHED AND s.ss_item_sk % 3 = 1 THEN DELETE"
-            " WHEN MATCHED THEN UPDATE SET ss_quantity = s.ss_quantity + 1"
-            " WHEN NOT MATCHED THEN INSERT *"
-        )
-
     def merged(number: int) -> DataFrame:
         return spark.sql(
             f"SELECT {kept} FROM {_FLAT}.store_sales t"
-            f" FULL OUTER JOIN ({source(number)}) s ON {key}"
+            f" FULL OUTER JOIN ({merge_source(number, selected)}) s ON {on_key()}"
             " WHERE s.ss_item_sk IS NULL OR t.ss_item_sk IS NULL OR s.ss_item_sk % 3 <> 1"
         )
 
     return Case(
         name="MERGE of 1.7 % with all branches",
         goal=0.5,
-        subject=_executing(spark, merge),
+        subject=executing(spark, lambda n: merge_all("store_sales", n, selected)),
         yardstick=writing(work, merged),
         against=_REWRITING,
     )
@@ -281,7 +271,7 @@ def _append(spark: SparkSession, work: Path, selected: str) -> Case:
     return Case(
         name=f"append of {_APPENDED} rows",
         goal=1.2,
-        subject=_executing(spark, lambda n: f"INSERT INTO store_sales {rows(n)}"),
+        subject=executing(spark, lambda n: f"INSERT INTO store_sales {rows(n)}"),
         yardstick=writing(work, lambda n: spark.sql(rows(n))),
         against="the same to flat ORC",
     )
@@ -305,7 +295,7 @@ def _partitioned(spark: SparkSession, work: Path) -> Case:
     return Case(
         name="UPDATE of 1 % of a partition",
         goal=1.0,
-        subject=_executing(spark, update),
+        subject=executing(spark, update),
         yardstick=writing(work, updated),
         against="rewriting the partition with PySpark",
     )

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tpcds_bench import cases, orc_codec, product
-from tpcds_bench.cases import Case, CaseResult
+from tpcds_bench.cases import Case, CaseResult, executing
+from tpcds_bench.changes import merge_all, merge_source
 from tpcds_bench.check import load
 from tpcds_bench.measure import Contender
 from tpcds_bench.peers.statements import KEY, on_key
 from tpcds_bench.tables import CODEC, maxima, names, source_views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import Any
 
@@ -78,20 +79,6 @@ def _case(name: str, subject: Contender, yardstick: Contender, against: str) -> 
     return Case(name=name, goal=_GOAL, subject=subject, yardstick=yardstick, against=against)
 
 
-def _executing(spark: SparkSession, text: Callable[[int], str]) -> Contender:
-    def run(number: int) -> None:
-        product.execute(spark, text(number))
-
-    return Contender(run=run)
-
-
-def _querying(spark: SparkSession, text: Callable[[int], str]) -> Contender:
-    def run(number: int) -> None:
-        product.query(spark, text(number)).collect()
-
-    return Contender(run=run)
-
-
 def _insert(spark: SparkSession, columns: Sequence[Column], work: Path) -> Case:
     batches: list[Any] = []
 
@@ -126,17 +113,17 @@ def _changes(spark: SparkSession, columns: Sequence[Column]) -> tuple[Case, ...]
     return (
         _case(
             "UPDATE of 1 %",
-            _executing(
+            executing(
                 spark,
                 lambda n: f"UPDATE {_TABLE} SET ss_quantity = ss_quantity + 1 {of_ticket(n)}",
             ),
-            _querying(spark, lambda n: f"SELECT {maxima(columns)} FROM {_TABLE} {of_ticket(n)}"),
+            executing(spark, lambda n: f"SELECT {maxima(columns)} FROM {_TABLE} {of_ticket(n)}"),
             _QUERY,
         ),
         _case(
             "DELETE of 1 %",
-            _executing(spark, lambda n: f"DELETE FROM {_TABLE} {of_ticket(25 + n)}"),
-            _querying(
+            executing(spark, lambda n: f"DELETE FROM {_TABLE} {of_ticket(25 + n)}"),
+            executing(
                 spark,
                 lambda n: (
                     "SELECT max(row__id.writeid), max(row__id.bucketid), max(row__id.rowid)"
@@ -151,30 +138,15 @@ def _changes(spark: SparkSession, columns: Sequence[Column]) -> tuple[Case, ...]
 def _merge(spark: SparkSession, columns: Sequence[Column]) -> Case:
     selected = names(columns)
 
-    def source(number: int) -> str:
-        """Return a query of one in 60 tickets, with a new ticket number in every third row."""
-        moved = (
-            f"IF(ss_item_sk % 3 = 0, ss_ticket_number + {10**9 * (number + 1)}, ss_ticket_number)"
-        )
-        own = selected.replace("ss_ticket_number", f"{moved} AS ss_ticket_number")
-        return f"(SELECT {own} FROM {_SOURCE} WHERE ss_ticket_number % 60 = {number}) s"
-
-    def merge(number: int) -> str:
-        return (
-            f"MERGE INTO {_TABLE} t USING {source(number)} ON {on_key()}"
-            " WHEN MATCHED AND s.ss_item_sk % 3 = 1 THEN DELETE"
-            " WHEN MATCHED THEN UPDATE SET ss_quantity = s.ss_quantity + 1"
-            " WHEN NOT MATCHED THEN INSERT *"
-        )
-
     def join(number: int) -> str:
+        source = merge_source(number, selected)
         both = ", ".join(f"max(t.{c.name}), max(s.{c.name})" for c in columns)
-        return f"SELECT {both} FROM {_TABLE} t RIGHT JOIN {source(number)} ON {on_key()}"
+        return f"SELECT {both} FROM {_TABLE} t RIGHT JOIN ({source}) s ON {on_key()}"
 
     return _case(
         "MERGE of 1.7 %",
-        _executing(spark, merge),
-        _querying(spark, lambda number: join(30 + number)),
+        executing(spark, lambda n: merge_all(_TABLE, n, selected)),
+        executing(spark, lambda n: join(30 + n)),
         "the query with the same join",
     )
 
@@ -191,14 +163,14 @@ def _scans(
     return (
         _case(
             "max of all columns, after changes",
-            _querying(spark, lambda _: f"{every} {_TABLE}"),
+            executing(spark, lambda _: f"{every} {_TABLE}"),
             Contender(run=decode),
             "ORC's reader alone",
         ),
         _case(
             "max of all columns of 30 days, after changes",
-            _querying(spark, lambda _: f"{every} {_TABLE} {month}"),
-            _querying(spark, lambda _: f"{every} {_UNCHANGED} {month}"),
+            executing(spark, lambda _: f"{every} {_TABLE} {month}"),
+            executing(spark, lambda _: f"{every} {_UNCHANGED} {month}"),
             "the same without any changes",
         ),
     )
@@ -237,8 +209,8 @@ def _small(spark: SparkSession) -> Case:
 
     return _case(
         "DELETE of one row of a small table",
-        _executing(spark, lambda number: f"DELETE FROM {of_row(number)}"),
-        _querying(spark, lambda number: f"SELECT * FROM {of_row(number)}"),
+        executing(spark, lambda number: f"DELETE FROM {of_row(number)}"),
+        executing(spark, lambda number: f"SELECT * FROM {of_row(number)}"),
         _QUERY,
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tpcds_bench.tables import CODEC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -20,17 +20,16 @@ _ROWS = 4_096
 
 def decode(spark: SparkSession, files: Sequence[Path]) -> None:
     """Decode all columns of ORC files."""
-    for file in files:
-        for _ in _batches(spark, file, reuse=True):
-            pass
+    for _ in _batches(spark, files, reuse=True):
+        pass
 
 
 def decoded(spark: SparkSession, files: Sequence[Path]) -> list[Any]:
     """Return all rows of ORC files with one schema, as ``VectorizedRowBatch``es in the JVM."""
-    return [batch for file in files for batch in _batches(spark, file, reuse=False)]
+    return list(_batches(spark, files, reuse=False))
 
 
-def encode(spark: SparkSession, like: Path, batches: Sequence[Any], target: Path) -> None:
+def encode(spark: SparkSession, like: Path, batches: Iterable[Any], target: Path) -> None:
     """Write batches to a new ORC file with the schema of another one."""
     writer = _writer(spark, like, target)
     for batch in batches:
@@ -40,27 +39,24 @@ def encode(spark: SparkSession, like: Path, batches: Sequence[Any], target: Path
 
 def transcode(spark: SparkSession, files: Sequence[Path], target: Path) -> None:
     """Decode ORC files with one schema, and write all their rows to a new one."""
-    writer = _writer(spark, files[0], target)
-    for file in files:
-        for batch in _batches(spark, file, reuse=True):
-            writer.addRowBatch(batch)
-    writer.close()
+    encode(spark, files[0], _batches(spark, files, reuse=True), target)
 
 
-def _batches(spark: SparkSession, file: Path, *, reuse: bool) -> Iterator[Any]:
-    reader = _reader(spark, file)
+def _batches(spark: SparkSession, files: Sequence[Path], *, reuse: bool) -> Iterator[Any]:
     # Decimals of up to 18 digits as longs, as acidsql's own reader has them.
     version = _orc(spark, "TypeDescription$RowBatchVersion").valueOf("USE_DECIMAL64")
-    rows = reader.rows()
-    try:
-        batch = reader.getSchema().createRowBatch(version, _ROWS)
-        while rows.nextBatch(batch):
-            yield batch
-            if not reuse:
-                batch = reader.getSchema().createRowBatch(version, _ROWS)
-    finally:
-        rows.close()
-        reader.close()
+    for file in files:
+        reader = _reader(spark, file)
+        rows = reader.rows()
+        try:
+            batch = reader.getSchema().createRowBatch(version, _ROWS)
+            while rows.nextBatch(batch):
+                yield batch
+                if not reuse:
+                    batch = reader.getSchema().createRowBatch(version, _ROWS)
+        finally:
+            rows.close()
+            reader.close()
 
 
 def _reader(spark: SparkSession, file: Path) -> Any:

@@ -180,9 +180,11 @@ public final class Planning {
   public LogicalPlan withInside(LogicalPlan with) {
     LogicalPlan command = (LogicalPlan) with.children().head();
     Map moved = new HashMap();
-    List expressions = Trees.list(command.expressions());
-    for (int i = 0; i < expressions.size(); i++) {
-      moveInto((Expression) expressions.get(i), with, moved);
+    List subqueries = Trees.collect(command.expressions(), SubqueryExpression.class);
+    for (int i = 0; i < subqueries.size(); i++) {
+      SubqueryExpression subquery = (SubqueryExpression) subqueries.get(i);
+      LogicalPlan query = (LogicalPlan) subquery.plan();
+      moved.put(subquery, subquery.withNewPlan(Trees.over(with, query)));
     }
     LogicalPlan changed = (LogicalPlan) command.transformExpressions(Trees.scala(moved));
     if (changed instanceof MergeIntoTable) {
@@ -198,27 +200,13 @@ public final class Planning {
     return changed;
   }
 
-  private static void moveInto(Expression expression, LogicalPlan with, Map moved) {
-    if (expression instanceof SubqueryExpression) {
-      SubqueryExpression subquery = (SubqueryExpression) expression;
-      LogicalPlan query = (LogicalPlan) subquery.plan();
-      moved.put(subquery, subquery.withNewPlan(Trees.over(with, query)));
-      return;
-    }
-    List children = Trees.list(expression.children());
-    for (int i = 0; i < children.size(); i++) {
-      moveInto((Expression) children.get(i), with, moved);
-    }
-  }
-
   /** Returns the unresolved attributes in the values that a command assigns. */
   public Seq unresolvedValues(LogicalPlan command) {
-    List assignments = new ArrayList();
-    collect(command.expressions(), Assignment.class, assignments);
+    List assignments = Trees.collect(command.expressions(), Assignment.class);
     List found = new ArrayList();
     for (int i = 0; i < assignments.size(); i++) {
       Expression value = ((Assignment) assignments.get(i)).value();
-      collect(Trees.seq(value), UnresolvedAttribute.class, found);
+      found.addAll(Trees.collect(Trees.seq(value), UnresolvedAttribute.class));
     }
     return Trees.scala(found);
   }
@@ -229,8 +217,7 @@ public final class Planning {
     for (int i = 0; i < attributes.size(); i++) {
       values.put(attributes.get(i), expressions.get(i));
     }
-    List assignments = new ArrayList();
-    collect(command.expressions(), Assignment.class, assignments);
+    List assignments = Trees.collect(command.expressions(), Assignment.class);
     Map changed = new HashMap();
     for (int i = 0; i < assignments.size(); i++) {
       Assignment assignment = (Assignment) assignments.get(i);
@@ -238,18 +225,6 @@ public final class Planning {
       changed.put(assignment, new Assignment(assignment.key(), value));
     }
     return (LogicalPlan) command.transformExpressions(Trees.scala(changed));
-  }
-
-  private static void collect(Seq expressions, Class kind, List found) {
-    List own = Trees.list(expressions);
-    for (int i = 0; i < own.size(); i++) {
-      Expression expression = (Expression) own.get(i);
-      if (kind.isInstance(expression)) {
-        found.add(expression);
-      } else {
-        collect(expression.children(), kind, found);
-      }
-    }
   }
 
   /** Finds the assignments that do not assign a column to itself. */
@@ -771,29 +746,32 @@ final class Trees {
       isChanged |= other != child;
       children.set(i, other);
     }
-    Map subqueries = new HashMap();
-    List expressions = list(node.expressions());
-    for (int i = 0; i < expressions.size(); i++) {
-      findChanged((Expression) expressions.get(i), replacements, subqueries);
-    }
-    LogicalPlan copy = isChanged ? (LogicalPlan) node.withNewChildren(scala(children)) : node;
-    return subqueries.isEmpty() ? copy : (LogicalPlan) copy.transformExpressions(scala(subqueries));
-  }
-
-  /** Finds the subqueries of an expression whose plans change, with what replaces them. */
-  private static void findChanged(Expression expression, Map replacements, Map subqueries) {
-    if (expression instanceof SubqueryExpression) {
-      SubqueryExpression subquery = (SubqueryExpression) expression;
+    Map changed = new HashMap();
+    List subqueries = collect(node.expressions(), SubqueryExpression.class);
+    for (int i = 0; i < subqueries.size(); i++) {
+      SubqueryExpression subquery = (SubqueryExpression) subqueries.get(i);
       LogicalPlan query = (LogicalPlan) subquery.plan();
       LogicalPlan other = replaced(query, replacements);
       if (other != query) {
-        subqueries.put(subquery, subquery.withNewPlan(other));
+        changed.put(subquery, subquery.withNewPlan(other));
       }
     }
-    List children = list(expression.children());
-    for (int i = 0; i < children.size(); i++) {
-      findChanged((Expression) children.get(i), replacements, subqueries);
+    LogicalPlan copy = isChanged ? (LogicalPlan) node.withNewChildren(scala(children)) : node;
+    return changed.isEmpty() ? copy : (LogicalPlan) copy.transformExpressions(scala(changed));
+  }
+
+  /** Returns the expressions of a kind in a sequence of expressions, also inside each other. */
+  static List collect(Seq expressions, Class kind) {
+    List found = new ArrayList();
+    List own = list(expressions);
+    for (int i = 0; i < own.size(); i++) {
+      Expression expression = (Expression) own.get(i);
+      if (kind.isInstance(expression)) {
+        found.add(expression);
+      }
+      found.addAll(collect(expression.children(), kind));
     }
+    return found;
   }
 
   /** Returns an expression under a name and a new expression id. */

@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from acidsql.bridge.jvm import (
-    JavaObject,
-    elements,
-    jvm_class,
-    session_state,
-)
+from acidsql.bridge.jvm import JavaObject, elements, jvm_class, session_state
 from acidsql.bridge.jvm_planning import field_names
 
 

@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from acidsql.bridge.jvm import (
-    JavaObject,
-    defined,
-    elements,
-)
+from acidsql.bridge.jvm import JavaObject, defined, elements
 from acidsql.bridge.jvm_planning import field_names
 from acidsql.bridge.spark_versions import differences
 from acidsql.bridge.sql_text import parse, parse_part, with_given_instants, with_short_names

@@ -111,7 +111,7 @@ def unqualified_functions(plan: LogicalPlan) -> list[tuple[str, int]]:
 
 def persistent_functions(spark: SparkSession, database: str) -> frozenset[str]:
     """Return the names of the functions of a database in Spark's catalog, in lower case."""
-    catalog = session_state(spark).catalog()
+    catalog = _catalog(spark)
     if not catalog.databaseExists(database):
         return frozenset()
     names = elements(catalog.externalCatalog().listFunctions(database, "*"))
@@ -121,7 +121,7 @@ def persistent_functions(spark: SparkSession, database: str) -> frozenset[str]:
 def is_session_function(spark: SparkSession, name: str) -> bool:
     """Return whether a name is one of Spark's own functions or a temporary function."""
     identifier = jvm_class(spark, f"{CATALYST}.FunctionIdentifier")(name)
-    return bool(session_state(spark).catalog().isRegisteredFunction(identifier))
+    return bool(_catalog(spark).isRegisteredFunction(identifier))
 
 
 def _references_of(

@@ -31,7 +31,14 @@ from acidsql.bridge.jvm import (
 )
 from acidsql.bridge.jvm_planning import copy_node, jvm_planning
 from acidsql.bridge.merge import merge_query
-from acidsql.bridge.plans import analyze, exposed, frame_of, logical_plan, replace_relations
+from acidsql.bridge.plans import (
+    analyze,
+    current_namespace,
+    exposed,
+    frame_of,
+    logical_plan,
+    replace_relations,
+)
 from acidsql.bridge.row_level_checks import check_set, check_where
 from acidsql.errors import AcidAnalysisError
 from acidsql.syntax.lexer import quote
@@ -194,14 +201,17 @@ def qualify_target(spark: SparkSession, plan: LogicalPlan) -> LogicalPlan:
         return plan
     statement = plan.child()
     side = _TARGETS.get(simple_name(statement))
-    if side is None or spark.catalog.currentCatalog() != _SESSION_CATALOG:
+    if side is None:
+        return plan
+    catalog, database = current_namespace(spark)
+    if catalog != _SESSION_CATALOG:
         return plan
     target = getattr(statement, side)()
     leaf = target.collectLeaves().head()
     if simple_name(leaf) != "UnresolvedRelation" or leaf.multipartIdentifier().size() != 1:
         return plan
     (table,) = elements(leaf.multipartIdentifier())
-    name = [_SESSION_CATALOG, spark.catalog.currentDatabase(), str(table)]
+    name = [catalog, database, str(table)]
     named = copy_node(spark, leaf, {"multipartIdentifier": scala_seq(spark, name)})
     changed = copy_node(spark, statement, {side: replace_relations(spark, target, [(leaf, named)])})
     return copy_node(spark, plan, {"child": changed})

@@ -94,8 +94,8 @@ def _create(session: AcidSession, statement: Any, create: Command) -> DataFrame 
             {"relationName": quoted_name([name])},
         )
     old = temporary_table(session, [name])
-    catalog = session.spark.catalog
-    database = catalog.currentDatabase() if catalog.currentCatalog() == CATALOG else "default"
+    catalog, current = bridge.current_namespace(session.spark)
+    database = current if catalog == CATALOG else "default"
     hidden = temporary_table_name(name)
     changed: dict[str, bool] = {"or_replace": False} if replaces else {}
     if isinstance(statement, CreateTableLike):

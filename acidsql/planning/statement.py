@@ -20,10 +20,7 @@ from acidsql.planning.as_of import StatementVersions
 from acidsql.planning.change_feed import StatementChanges
 from acidsql.planning.deleted_rows import shows_deleted_rows, with_read_options
 from acidsql.planning.name_resolution import CATALOG, names_temp_view
-from acidsql.planning.parsed_statement import (
-    ParsedStatement,
-    parse_and_resolve,
-)
+from acidsql.planning.parsed_statement import ParsedStatement, parse_and_resolve
 from acidsql.planning.placeholder_relations import Occurrence, PlaceholderPass
 from acidsql.planning.pruning import find_required_rows
 from acidsql.planning.views import as_declared, make_database_known, qualify_functions

@@ -7,10 +7,7 @@ import warnings
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql.bridge.jvm import (
-    jvm_class,
-    session_state,
-)
+from acidsql.bridge.jvm import jvm_class, session_state
 from acidsql.bridge.jvm_planning import copy_node, field_names
 from acidsql.bridge.spark_versions import TRIED, differences_of, warn_if_untried
 from acidsql.errors import AcidAnalysisError
