@@ -25,6 +25,7 @@ from acidsql import api, bridge
 from acidsql.commands.schema_evolution import add_columns_of
 from acidsql.errors import AcidAnalysisError, WriteConflictError
 from acidsql.format.identifiers import folded
+from acidsql.injection_points import Point, reach
 from acidsql.limits import limits
 from acidsql.planning.name_resolution import acid_table
 from acidsql.progress_tables import (
@@ -176,6 +177,7 @@ class Sink:
         return newest
 
     def _write(self, txn: TransactionHandle, rows: DataFrame) -> None:
+        reach(Point.BEFORE_BATCH, self)
         if self.mode == "merge":
             self._merge(txn, rows)
             return

@@ -1,4 +1,4 @@
-"""Actions of tests at the injection points of transactions."""
+"""Actions of tests at injection points."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import NoReturn
 
-from acidsql.transactions.injection_points import Point, attached
-from acidsql.transactions.transaction import Transaction
+from acidsql.injection_points import Point, attached
 
 # Takes what is to be done.
 Plan = Callable[[Callable[[], object]], None]
@@ -15,13 +14,13 @@ Plan = Callable[[Callable[[], object]], None]
 
 @contextmanager
 def once(point: Point) -> Iterator[Plan]:
-    """Yield a function that takes an action for the next transaction that reaches a point.
+    """Yield a function that takes an action for the next time that a point is reached.
 
     An action that has not run by the end of the block fails the test.
     """
     planned: list[Callable[[], object]] = []
 
-    def act(_: Transaction) -> None:
+    def act(_: object) -> None:
         if planned:
             planned.pop()()
 
@@ -31,9 +30,9 @@ def once(point: Point) -> Iterator[Plan]:
 
 
 def failing(point: Point, error: BaseException) -> AbstractContextManager[None]:
-    """Let each transaction fail that reaches a point in the block."""
+    """Raise an error whenever a point is reached in the block."""
 
-    def fail(_: Transaction) -> NoReturn:
+    def fail(_: object) -> NoReturn:
         raise error
 
     return attached(point, fail)

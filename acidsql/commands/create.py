@@ -29,6 +29,7 @@ from acidsql.commands.new_table import (
 )
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.bucket_codec import MAX_BUCKET_ID
+from acidsql.injection_points import Point, reach
 from acidsql.insert_only.read import check_text_columns
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Column, FileFormat, Operation, Table, TableType
@@ -272,6 +273,7 @@ def _create(session: AcidSession, table: Table, *, adopts: bool) -> None:
         table: the table.
         adopts: whether the directory can contain a table, because the statement names it.
     """
+    reach(Point.BEFORE_CREATING, table)
     if not adopts:
         check_empty(session, table)
     check_unowned(session, table.location)

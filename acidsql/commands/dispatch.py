@@ -55,6 +55,7 @@ from acidsql.commands.targets import (
     written_table,
 )
 from acidsql.commands.temporary_tables import or_temporary
+from acidsql.injection_points import Point, reach
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import (
     acid_table,
@@ -149,6 +150,7 @@ def run_on_spark(
         return result.nothing(session.spark)
     if not parsed.tables:
         return _unchanged_on_spark(session, on_spark or (lambda: session.spark.sql(text)))
+    reach(Point.BEFORE_READING, session)
     with leased_snapshot(session) as snapshot:
         check_query_at_commit(session, snapshot)
         return snapshot.run(parsed)

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructField
 from acidsql import bridge
 from acidsql.commands.partition_normalization import as_spelled, usual
 from acidsql.commands.write_schema import WriteSchema
+from acidsql.injection_points import Point, reach
 from acidsql.insert_only.write import finalize_insert_only
 from acidsql.metastore.model import Operation
 from acidsql.planning.statement import StatementSnapshot
@@ -345,6 +346,7 @@ def _finish(
         places=places,
         first_statement_id=transaction.statement_id(0),
     )
+    reach(Point.BEFORE_MERGING_EVENTS, staging)
     finished = finalize(staging, keys)
     if seen is not None and shape.table.partition_columns:
         finished = _where_rows_lie(shape, seen, finished)

@@ -24,6 +24,7 @@ from acidsql.format.names import STAGING_PREFIX
 from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
+from acidsql.injection_points import Point, reach
 from acidsql.metastore.changes import RecordCompaction
 from acidsql.metastore.history import UNCOUNTED, WriteCounts
 from acidsql.metastore.model import (
@@ -281,6 +282,7 @@ def _snapshot(
     reader of Hive that sees the compactor's transaction sees the result of the compaction, and must
     also see every transaction in this result.
     """
+    reach(Point.BEFORE_COMPACTING, compaction)
     metastore = session.metastore
     place = partition_of(session, table, compaction.partition)
     if place is None:

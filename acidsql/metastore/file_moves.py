@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from acidsql.format.paths import parent
+from acidsql.injection_points import Point, reach
 from acidsql.metastore.changes import FileOperation, LoadedFile
 
 _DONE = "_done"
@@ -70,6 +71,7 @@ class Files(Protocol):
 def prepare(files: Files, operation: FileOperation) -> None:
     """Create the holding directory, before the outcome is known."""
     if operation.holding and files.object_store(operation.holding) is None:
+        reach(Point.BEFORE_HOLDING, operation)
         files.make_directory(operation.holding)
 
 

@@ -108,7 +108,7 @@ class AcidSession:
         self.leases = Leases(
             self.spark, self.metastore, self.heartbeater, max_age=self.settings.snapshot_max_age
         )
-        self.heartbeater.look = _weakly(self._look)
+        self.heartbeater.look = _weakly(self.look)
         self.temp_views = TempViews(self.spark)
         self.cached_relations = CachedRelations(self.leases.max_age)
         self.learnt_places: set[str] = set()
@@ -255,7 +255,7 @@ class AcidSession:
         self.end_transactions()
         self.leases.close()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Maintain the transactions, in the thread that sends heartbeats."""
         if bridge.has_jvm(self.spark):
             self.leases.prune_for_cleaners()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from acidsql.deferred_signals import Interruptible
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.injection_points import Point, reach
 from acidsql.metastore import failures
 from acidsql.metastore.model import LockRequest, LockState, LockType, Operation
 from acidsql.metastore.write_ids_ahead import learn_write_ids
@@ -18,7 +19,6 @@ from acidsql.session.metrics import Phase, phase
 from acidsql.session.settings import Isolation, isolation, retries
 from acidsql.session.table_owner import check_owner
 from acidsql.transactions.current import current_transaction
-from acidsql.transactions.injection_points import Point, reach
 from acidsql.transactions.transaction import Transaction, transaction
 from acidsql.transactions.write_intent import WriteIntent
 

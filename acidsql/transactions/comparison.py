@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from acidsql.format.names import AcidDirectory, DirectoryKind, parse_directory
 from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.injection_points import Point, reach
 from acidsql.limits import limits
 from acidsql.metastore import failures
 from acidsql.metastore.comparison import Compared, ConcurrentWrite, TableName
@@ -132,6 +133,7 @@ class Comparison:
         watched: dict[TableName, ValidWriteIdList] = {}
         for check in self.conflict_checks:
             watched.update(check.compare())
+        reach(Point.COMPARED, self)
         return Compared(disjoint=frozenset(self.disjoint), watched=watched)
 
     def _meets(

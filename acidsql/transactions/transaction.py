@@ -22,6 +22,7 @@ from acidsql.errors import (
     WriteJobError,
 )
 from acidsql.format.valid_lists import ValidTxnList
+from acidsql.injection_points import Point, reach
 from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.failures import REQUEST_NOT_SENT
@@ -36,7 +37,6 @@ from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, current, phase
 from acidsql.transactions.comparison import ConflictCheck
 from acidsql.transactions.current import refuse_in_transaction
-from acidsql.transactions.injection_points import Point, reach
 from acidsql.transactions.locking import check_wait, wait_for_locks, withdraw
 from acidsql.transactions.turns import others_first
 from acidsql.transactions.written import NOTHING_WRITTEN, Written, written_by

@@ -12,6 +12,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.format.bucket_codec import MAX_STATEMENT_ID
 from acidsql.format.names import base_name, delete_delta_name, delta_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.injection_points import Point, reach
 from acidsql.metastore import failures
 from acidsql.metastore.changes import AlterTable, CatalogChange, ReplaceTable
 from acidsql.metastore.history import WriteCounts
@@ -224,6 +225,7 @@ class TableWrite:
                 out.
         """
         target = self._checked_place(values, name)
+        reach(Point.BEFORE_PUBLISHING, self)
         try:
             self.publication.move(self.session.files, path, target)
         except FileNotFoundError:

@@ -25,9 +25,9 @@ from pyspark.sql import DataFrame, SparkSession
 import acidsql
 from acidsql.format.names import DirectoryKind, parse_bucket_file, parse_directory
 from acidsql.format.valid_lists import ValidWriteIdList
+from acidsql.injection_points import Point, attached
 from acidsql.planning import statement as planning
 from acidsql.scan.snapshot import TableSnapshot, take_snapshot
-from acidsql.transactions.injection_points import Point, attached
 from acidsql.transactions.transaction import Transaction
 from tests.concurrency.changes import Fail
 from tests.concurrency.histories import (

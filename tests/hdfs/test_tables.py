@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 
 import acidsql
 from acidsql.errors import AcidAnalysisError
+from acidsql.injection_points import Point
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileSystem, child
-from acidsql.transactions.injection_points import Point
 from tests.injection import failing
 from tests.limits import set_limits
 from tests.product.test_filesystem import file_operations, odd_names

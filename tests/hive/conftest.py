@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import acidsql
+from acidsql.injection_points import Point, attached
 from acidsql.session.acid_session import AcidSession
-from acidsql.transactions.injection_points import Point, attached
 from acidsql.transactions.transaction import Transaction
 from tests.hdfs.conftest import hdfs  # noqa: F401 - a fixture
 from tests.hive.agreement import OPPOSITE_MODES, plain_rows_of_hive, rows_of_hive

@@ -12,7 +12,7 @@ from pyspark.sql.types import DataType
 import acidsql
 from acidsql.errors import TransactionStateError
 from acidsql.format.names import DirectoryKind, parse_directory
-from acidsql.transactions.injection_points import Point, attached
+from acidsql.injection_points import Point, attached
 from acidsql.transactions.transaction import Transaction
 from tests.hive.agreement import MODES
 from tests.hive.histories import Failure, History, Step, StepKind

@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 import acidsql
 from acidsql.format.names import OWNER_FILE
+from acidsql.injection_points import Point
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.session.acid_session import AcidSession
-from acidsql.transactions.injection_points import Point
 from tests.injection import Plan, once
 
 _numbers = itertools.count()

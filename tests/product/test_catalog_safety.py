@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql.commands import create, new_table
-from acidsql.metastore.model import Table
-from acidsql.session.acid_session import AcidSession
+from acidsql.injection_points import Point
 from acidsql.storage.filesystem import FileSystem
+from tests.injection import once
 from tests.product.conditions import condition
 from tests.product.test_load import orc
 
@@ -57,22 +56,18 @@ def test_a_table_does_not_adopt_what_lies_in_its_default_place(lab: Lab) -> None
     lab.sql(f"DROP TABLE {t}")
 
 
-def test_two_may_create_a_table_if_there_is_none_at_the_same_time(
-    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_may_create_a_table_if_there_is_none_at_the_same_time(lab: Lab, other: Lab) -> None:
     t = lab.create("id int")
     lab.sql(f"DROP TABLE {t}")
     text = f"CREATE TABLE IF NOT EXISTS {t} (id INT) {ACID}"
-    check_empty = new_table.check_empty
 
-    def others_first(session: AcidSession, table: Table) -> None:
-        monkeypatch.setattr(create, "check_empty", check_empty)
+    def create_and_insert() -> None:
         other.sql(text)
         other.sql(f"INSERT INTO {t} VALUES (1)")
-        check_empty(session, table)
 
-    monkeypatch.setattr(create, "check_empty", others_first)
-    assert lab.sql(text) == []
+    with once(Point.BEFORE_CREATING) as plan:
+        plan(create_and_insert)
+        assert lab.sql(text) == []
     assert lab.rows(t) == [(1,)]
     lab.sql(f"DROP TABLE {t}")
 

@@ -15,12 +15,12 @@ import acidsql
 from acidsql.checking import check
 from acidsql.checking.problems import KINDS
 from acidsql.format.bucket_codec import encode
+from acidsql.injection_points import Point
 from acidsql.metastore.changes import RecordStatistics
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition
 from acidsql.storage.pyorc_files import count_events
 from acidsql.storage.readable_files import ReadableFiles
-from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import transaction
 from acidsql.transactions.write_intent import insert_intent
 from tests.injection import failing

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import acidsql
-from acidsql.compaction import worker
+from acidsql.injection_points import Point
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import (
     CompactionType,
@@ -16,8 +16,8 @@ from acidsql.metastore.model import (
     LockState,
     LockType,
     Operation,
-    Partition,
 )
+from tests.injection import once
 from tests.product.conditions import condition as condition_of
 
 if TYPE_CHECKING:
@@ -163,22 +163,15 @@ def test_a_failed_compaction_is_in_the_history(lab: Lab, new_lab: Callable[..., 
     assert lab.rows(t) == [(1,), (2,)]
 
 
-def test_a_compaction_leaves_out_writers_that_opened_after_it(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compaction_leaves_out_writers_that_opened_after_it(lab: Lab) -> None:
     """A reader of Hive may see the compactor's transaction, and not those after it."""
     t = lab.create("id int", values="(1)")
     lab.insert(t, "(2)")
-    partition_of = worker.partition_of
-
-    def insert_first(*args: Any) -> Partition | None:
-        acidsql.sql(lab.spark.newSession(), f"INSERT INTO {t} VALUES (3)")
-        return partition_of(*args)
-
-    monkeypatch.setattr(worker, "partition_of", insert_first)
-    assert entries(lab, f"ALTER TABLE {t} COMPACT 'major'") == [
-        (None, "major", "succeeded", 2, None)
-    ]
+    with once(Point.BEFORE_COMPACTING) as plan:
+        plan(lambda: acidsql.sql(lab.spark.newSession(), f"INSERT INTO {t} VALUES (3)"))
+        assert entries(lab, f"ALTER TABLE {t} COMPACT 'major'") == [
+            (None, "major", "succeeded", 2, None)
+        ]
     assert lab.rows(t, "id") == [(1,), (2,), (3,)]
 
 

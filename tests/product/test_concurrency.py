@@ -12,8 +12,8 @@ import pytest
 import acidsql
 from acidsql.compaction import cleaner
 from acidsql.errors import WriteConflictError
+from acidsql.injection_points import Point
 from acidsql.metastore.model import TxnState
-from acidsql.transactions.injection_points import Point
 from tests.injection import once
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 import acidsql
 from acidsql.errors import AcidAnalysisError, LockTimeoutError, WriteConflictError
-from acidsql.transactions.injection_points import Point, attached
+from acidsql.injection_points import Point, attached
+from acidsql.transactions.comparison import Comparison
 from acidsql.transactions.transaction import Transaction
 from tests.limits import set_limits
 
@@ -152,24 +153,16 @@ def test_too_many_events_to_compare_are_a_conflict(
 
 
 @pytest.mark.repeated
-def test_who_commits_during_the_comparison_is_compared_too(
-    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_commits_during_the_comparison_is_compared_too(lab: Lab, other: Lab) -> None:
     t = pairs(lab)
-    metastore = lab.session.metastore
-    concurrent_writes, left = metastore.concurrent_writes, [2, 3]
+    left = [2, 3]
 
-    def late(txn_id: int) -> Any:
-        found = concurrent_writes(txn_id)
-        if left:
-            number = left.pop(0)
-            with monkeypatch.context() as patch:
-                patch.setattr(metastore, "concurrent_writes", concurrent_writes)
-                other.sql(f"UPDATE {t} SET v = v + 1 WHERE id = {number}")
-        return found
+    def commit_another(comparison: Comparison) -> None:
+        if comparison.session is lab.session and left:
+            other.sql(f"UPDATE {t} SET v = v + 1 WHERE id = {left.pop(0)}")
 
-    monkeypatch.setattr(metastore, "concurrent_writes", late)
-    lab.sql(f"UPDATE {t} SET v = 11 WHERE id = 1")
+    with attached(Point.COMPARED, commit_another):
+        lab.sql(f"UPDATE {t} SET v = 11 WHERE id = 1")
     assert left == []
     assert lab.rows(t) == [(1, 11), (2, 21), (3, 31)]
 

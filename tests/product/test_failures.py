@@ -15,12 +15,12 @@ from acidsql.commands import events
 from acidsql.compaction import merging, rewriting, worker
 from acidsql.errors import MetastoreError, WriteJobError
 from acidsql.format.names import STAGING_PREFIX
+from acidsql.injection_points import Point
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState, TxnType
 from acidsql.planning.statement import StatementSnapshot
 from acidsql.storage import delete_files, finalize
 from acidsql.storage.filesystem import FileSystem
-from acidsql.transactions.injection_points import Point
 from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_transaction import TableWrite
 from tests import injection

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acidsql.errors import CardinalityError
-from acidsql.storage import finalize_deletes
+from acidsql.injection_points import Point, attached
 from tests.limits import set_limits
 from tests.product.evidence import last_execution, plans_since, sorted_files
 
 if TYPE_CHECKING:
-    from acidsql.storage.driver_writer import Keys
-    from acidsql.storage.finalize import FinishedDirectory, Staging
+    from acidsql.storage.finalize import Staging
     from acidsql.storage.staging_place import StagedFile
     from tests.product.conftest import AcidFile, Lab
 
@@ -32,13 +31,10 @@ def test_delete_files_do_not_depend_on_where_events_are_staged_and_settled(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, clustered: str
 ) -> None:
     staged: list[StagedFile] = []
-    finalize = finalize_deletes.finalize
 
-    def look(staging: Staging, keys: Keys | None) -> list[FinishedDirectory]:
+    def look(staging: Staging) -> None:
         staged.extend(staging.place.files)
-        return finalize(staging, keys)
 
-    monkeypatch.setattr("acidsql.commands.events.finalize", look)
     trees = []
     for changes in (
         {},
@@ -53,12 +49,13 @@ def test_delete_files_do_not_depend_on_where_events_are_staged_and_settled(
             r=lab.spark.range(0, 40),
         )
         staged.clear()
-        assert lab.sql(
-            f"""MERGE INTO {t} USING (SELECT explode(sequence(0, 29)) AS id) s ON {t}.id = s.id
-            WHEN MATCHED AND s.id < 10 THEN DELETE
-            WHEN MATCHED AND s.id < 20 THEN UPDATE SET v = 'b', p = 5
-            WHEN NOT MATCHED BY SOURCE AND {t}.id > 37 THEN DELETE"""
-        ) == [(22, 10, 12, 0)]
+        with attached(Point.BEFORE_MERGING_EVENTS, look):
+            assert lab.sql(
+                f"""MERGE INTO {t} USING (SELECT explode(sequence(0, 29)) AS id) s ON {t}.id = s.id
+                WHEN MATCHED AND s.id < 10 THEN DELETE
+                WHEN MATCHED AND s.id < 20 THEN UPDATE SET v = 'b', p = 5
+                WHEN NOT MATCHED BY SOURCE AND {t}.id > 37 THEN DELETE"""
+            ) == [(22, 10, 12, 0)]
         # Rows have a directory for each partition; delete events of a clause have one.
         assert Counter(d.target for d in staged if d.target[0] != "i") == (
             {"d0": 1, "d1": 1, "d2": 1, "m": 1} if changes else {}

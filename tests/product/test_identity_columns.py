@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 import acidsql
 from acidsql import AcidTable
 from acidsql.errors import AcidAnalysisError, AcidSqlError, WriteConflictError
+from acidsql.injection_points import Point
 from acidsql.streaming import connect
-from acidsql.transactions.injection_points import Point
 from tests.injection import failing
 
 if TYPE_CHECKING:

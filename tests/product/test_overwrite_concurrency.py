@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acidsql.injection_points import Point
 from acidsql.metastore.model import LockState
-from acidsql.transactions.injection_points import Point
 from tests.injection import Plan, once
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from acidsql.injection_points import Point
 from acidsql.planning import prepared
-from acidsql.transactions.injection_points import Point
 from tests.injection import once
 from tests.product.conditions import condition
 from tests.product.conftest import Lab

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,17 +13,13 @@ from pyspark.sql import functions as F
 
 import acidsql
 from acidsql.acid_table import AcidTable
-from acidsql.commands import dispatch
 from acidsql.errors import (
     AcidAnalysisError,
     TableReplacedError,
     WriteConflictError,
     condition_of,
 )
-from acidsql.planning.statement import StatementSnapshot
-from acidsql.planning.statement_snapshots import leased_snapshot
-from acidsql.session.acid_session import AcidSession
-from acidsql.transactions.injection_points import Point
+from acidsql.injection_points import Point
 from tests.arrow_reader.beside_spark import assert_read_as_by_spark
 from tests.injection import once
 from tests.product.refusals import refusal
@@ -221,21 +216,11 @@ def test_an_older_transaction_reads_no_mixture_and_writes_nothing(lab: Lab, othe
     assert lab.rows(t) == [("a", 10), ("b", 20)]
 
 
-def test_a_statement_that_looked_the_table_up_before_is_planned_again(
-    lab: Lab, other: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_statement_that_looked_the_table_up_before_is_planned_again(lab: Lab, other: Lab) -> None:
     t = lab.create("v INT", partitioned="p INT", values="(1, 1), (2, 2)")
-    replacing = [f"CREATE OR REPLACE TABLE {t} AS SELECT v + 5 AS w FROM {t}"]
-
-    @contextmanager
-    def late(session: AcidSession) -> Iterator[StatementSnapshot]:
-        while replacing:
-            other.sql(replacing.pop())
-        with leased_snapshot(session) as snapshot:
-            yield snapshot
-
-    monkeypatch.setattr(dispatch, "leased_snapshot", late)
-    assert lab.rows(t) == [(6,), (7,)]
+    with once(Point.BEFORE_READING) as plan:
+        plan(lambda: other.sql(f"CREATE OR REPLACE TABLE {t} AS SELECT v + 5 AS w FROM {t}"))
+        assert lab.rows(t) == [(6,), (7,)]
 
 
 def test_save_as_table_replaces_the_table_if_it_is_told_so(on: Lab) -> None:

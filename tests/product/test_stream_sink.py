@@ -15,8 +15,10 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 
 import acidsql
+from acidsql.injection_points import Point
 from acidsql.session.acid_session import AcidSession
-from acidsql.stream_sink import BATCHES, Sink
+from acidsql.stream_sink import BATCHES
+from tests.injection import once
 from tests.limits import set_limits
 from tests.product.conditions import condition_of
 
@@ -308,21 +310,18 @@ def test_a_stream_holds_its_table_whatever_becomes_of_the_name(
             lab.sql("DROP DATABASE elsewhere CASCADE")
 
 
-def test_a_table_that_is_replaced_while_a_batch_is_written_gets_none_of_it(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_is_replaced_while_a_batch_is_written_gets_none_of_it(lab: Lab) -> None:
     t = lab.create("id INT")
     write = acidsql.sink(t, app_id="s", exactly_once=False, spark=lab.spark)
-    original = Sink._write
+    definition = lab.session.metastore.table("default", t)
 
-    def replaced(own: Sink, *arguments: Any) -> None:
+    def replace_table() -> None:
         lab.session.metastore.drop_table("default", t)
         lab.session.metastore.create_table(replace(definition, location=f"{definition.location}_2"))
-        original(own, *arguments)
 
-    definition = lab.session.metastore.table("default", t)
-    monkeypatch.setattr(Sink, "_write", replaced)
-    refused(lambda: write(lab.spark.range(1), 0), "HELD_TABLE_CHANGED")
+    with once(Point.BEFORE_BATCH) as plan:
+        plan(replace_table)
+        refused(lambda: write(lab.spark.range(1), 0), "HELD_TABLE_CHANGED")
     assert lab.rows(t) == []
 
 

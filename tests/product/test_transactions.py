@@ -20,11 +20,11 @@ import acidsql
 from acidsql import bridge
 from acidsql.errors import AcidSqlError, MetastoreError
 from acidsql.format.bucket_codec import decode_statement
+from acidsql.injection_points import Point, attached
 from acidsql.metastore.model import LockState, TxnState, TxnType
 from acidsql.storage.filesystem import FileSystem
 from acidsql.transactions import write_transaction
 from acidsql.transactions.current import transaction_mark
-from acidsql.transactions.injection_points import Point, attached
 from acidsql.transactions.transaction import Transaction
 from tests.limits import set_limits
 from tests.product import jvm_death_program
@@ -413,7 +413,7 @@ def test_a_transaction_ends_when_the_jvm_has_died(
     own.rollback()
     assert not own.is_open
     own = open_transaction()
-    session._look()
+    session.look()
     assert not own.is_open
     with acidsql.connect(lab.spark) as connection:
         monkeypatch.undo()

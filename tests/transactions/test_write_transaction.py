@@ -12,6 +12,7 @@ import pytest
 
 from acidsql.errors import FormatError, TransactionStateError
 from acidsql.format.names import OWNER_FILE, delta_name
+from acidsql.injection_points import Point, attached
 from acidsql.metastore.changes import AddPartitions
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.history import RecordedStatement
@@ -123,18 +124,18 @@ def test_an_aborted_transaction_publishes_nothing(
 
 
 def test_a_transaction_whose_staging_was_cleaned_says_that_it_was_aborted(
-    begin: Begin, metastore: EmbeddedMetastore, place: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Begin, metastore: EmbeddedMetastore, place: Path
 ) -> None:
     """Its client is stopped just before the move, and goes on after a cleaner."""
-    rename = LocalFiles.rename
 
-    def late(files: LocalFiles, source: str, target: str) -> None:
-        metastore.abort_txns([1])
-        files.delete(source.rpartition("/")[0])
-        rename(files, source, target)
+    def clean(write: TableWrite) -> None:
+        metastore.abort_txns([write.txn_id])
+        write.session.files.delete(write.staging.path)
 
-    monkeypatch.setattr(LocalFiles, "rename", late)
-    with pytest.raises(TransactionStateError, match=r"TXN_ABORTED.*somebody aborted it"):
+    with (
+        attached(Point.BEFORE_PUBLISHING, clean),
+        pytest.raises(TransactionStateError, match=r"TXN_ABORTED.*somebody aborted it"),
+    ):
         write_one(begin, Operation.INSERT)
     assert names(place) == []
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from acidsql.errors import AcidAnalysisError, MetastoreError, WriteConflictError
 from acidsql.format.identifiers import lowered
+from acidsql.injection_points import Point, reach
 from acidsql.metastore import failures
 from acidsql.metastore.hive import constraints, partitions
 from acidsql.metastore.hive.catalog import NO_STATISTICS, database, fetch_any
@@ -131,6 +132,7 @@ def send_altered(server: Server, existing: Any, altered: Any, **context: Any) ->
     Raises:
         WriteConflictError: CONCURRENT_WRITE, another client has altered or dropped the table since.
     """
+    reach(Point.BEFORE_ALTERING, existing)
     before = (existing.parameters or {}).get(DDL_TIME, "")
     if "writeId" not in context:
         altered.parameters[DDL_TIME] = _later(before)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from acidsql.errors import AcidAnalysisError, MetastoreError, TransactionStateError
+from acidsql.injection_points import Point
 from acidsql.metastore import file_moves
 from acidsql.metastore.changes import (
     AlterTable,
@@ -31,6 +32,7 @@ from acidsql.metastore.changes import (
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, Partition, Table, TxnType
+from tests.injection import once
 from tests.metastore.exclusive import lock_table
 from tests.metastore.local_files import LocalFiles
 
@@ -476,23 +478,18 @@ def test_directories_that_become_empty_are_deleted_wherever_the_process_ends(
     assert outcomes == {True, False}
 
 
-def test_a_process_that_made_its_holding_directory_too_late_removes_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_made_its_holding_directory_too_late_removes_it(world: World) -> None:
     """It slept for longer than the time-out, and another one has dropped the operation."""
-    make_directory = LocalFiles.make_directory
 
-    def late(files: LocalFiles, path: str) -> None:
-        monkeypatch.setattr(LocalFiles, "make_directory", make_directory)
+    def sleep() -> None:
         world.clock.now += 2 * TIMEOUT
         with world.process() as other:
             other.reap()
             other.tables("db")
-        make_directory(files, path)
 
-    with world.process() as metastore:
+    with world.process() as metastore, once(Point.BEFORE_HOLDING) as plan:
         txn_id = metastore.open_txn("ann", "host")
-        monkeypatch.setattr(LocalFiles, "make_directory", late)
+        plan(sleep)
         with pytest.raises(TransactionStateError, match="TXN_ABORTED"):
             metastore.prepare_commit(txn_id, CHANGES["drop table"](world))
     assert world.leftovers() == []

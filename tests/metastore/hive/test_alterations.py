@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from acidsql.errors import WriteConflictError
+from acidsql.injection_points import Point
 from acidsql.metastore.changes import AlterTable, RecordWrites
 from acidsql.metastore.hive import alterations, catalog
 from acidsql.metastore.hive.conversions import DDL_TIME
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import LockRequest, LockState, LockType, Operation, Table
+from tests.injection import once
 from tests.metastore.hive.proxy import proxied
 from tests.metastore.hive.tables import make_tables
 from tests.metastore.server.launcher import MetastoreServer
@@ -138,23 +140,16 @@ def test_a_refused_alteration_leaves_constraints(
     other: HiveMetastore,
     t: Table,
     compares: bool,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not compares:
         return
     strict = replace(t, columns=(replace(t.columns[0], nullable=False), t.columns[1]))
     store.alter_table(strict)
     txn_id = locked(store)
-    send = alterations.send_altered
-
-    def late(*arguments: Any, **context: Any) -> None:
-        monkeypatch.setattr(alterations, "send_altered", send)
-        other.alter_table(having(other.table("db", "t"), yours="1"))
-        send(*arguments, **context)
-
-    monkeypatch.setattr(alterations, "send_altered", late)
-    with pytest.raises(WriteConflictError, match="CONCURRENT_WRITE"):
-        store.prepare_commit(txn_id, [AlterTable(before=strict, after=having(t, mine="1"))])
+    with once(Point.BEFORE_ALTERING) as plan:
+        plan(lambda: other.alter_table(having(other.table("db", "t"), yours="1")))
+        with pytest.raises(WriteConflictError, match="CONCURRENT_WRITE"):
+            store.prepare_commit(txn_id, [AlterTable(before=strict, after=having(t, mine="1"))])
     store.abort_txn(txn_id)
     found = other.table("db", "t")
     # The other one read the table when it had lost its constraint, and neither kept nor dropped it.
@@ -166,21 +161,14 @@ def test_a_recorded_write_goes_on_top_of_an_alteration(
     store: HiveMetastore,
     other: HiveMetastore,
     t: Table,
-    monkeypatch: pytest.MonkeyPatch,
     compares: bool,
 ) -> None:
     txn_id = store.open_txn("ann", "host")
     store.allocate_write_id(txn_id, "db", "t")
-    send = alterations.send_altered
-
-    def late(*arguments: Any, **context: Any) -> None:
-        monkeypatch.setattr(alterations, "send_altered", send)
-        other.alter_table(having(t, yours="1"))
-        send(*arguments, **context)
-
-    if compares:
-        monkeypatch.setattr(alterations, "send_altered", late)
-    store.prepare_commit(txn_id, [RecordWrites(table=t, written=())])
+    with once(Point.BEFORE_ALTERING) as plan:
+        if compares:
+            plan(lambda: other.alter_table(having(t, yours="1")))
+        store.prepare_commit(txn_id, [RecordWrites(table=t, written=())])
     store.commit_txn(txn_id)
     assert own(store) == ({"yours": "1"} if compares else {})
 

@@ -20,6 +20,7 @@ from acidsql.errors import (
     TransactionStateError,
     WriteConflictError,
 )
+from acidsql.injection_points import Point, attached
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import (
@@ -30,7 +31,6 @@ from acidsql.metastore.model import (
     TxnState,
     TxnType,
 )
-from acidsql.transactions.injection_points import Point, attached
 from acidsql.transactions.transaction import Transaction
 from acidsql.transactions.write_intent import change_intent
 from acidsql.transactions.write_transaction import write_transaction
