@@ -20,6 +20,7 @@ from acidsql import bridge, dialects
 from acidsql.commands import dispatch
 from acidsql.compaction import background, cleaner, worker
 from acidsql.compaction.rounds import Maintenance, run_round
+from acidsql.deferred_signals import DeferredSignals, Interruptible
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import WorkerLimits
 from acidsql.planning.as_of import query_of_table
@@ -29,9 +30,9 @@ from acidsql.planning.parsed_statement import parse_and_resolve
 from acidsql.planning.statement_snapshots import leased_snapshot
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.as_of_block import refuse_in_block
+from acidsql.session.at_work import at_work
 from acidsql.session.metrics import StatementMetrics, current, metrics_of, recorded
-from acidsql.session.process import check_session
-from acidsql.session.working import at_work_for
+from acidsql.session.process import check_process, check_session
 from acidsql.syntax import bind
 from acidsql.transactions.current import refuse_in_transaction
 from acidsql.transactions.retries import run_again_after_conflicts
@@ -168,7 +169,16 @@ def working(spark: SparkSession) -> Iterator[AcidSession]:
     The first signal with a handler that raises interrupts the block. Other signals wait for its
     end.
     """
-    with recorded(), at_work_for(spark) as session:
+    check_process(spark)
+    with (
+        recorded(),
+        DeferredSignals(),
+        Interruptible(),
+        at_work(),
+        bridge.active(spark),
+        bridge.without_plans(spark),
+        AcidSession.using(spark) as session,
+    ):
         try:
             yield session
         finally:

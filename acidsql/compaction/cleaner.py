@@ -20,9 +20,9 @@ from acidsql.errors import (
     AcidSqlError,
     TransactionStateError,
 )
-from acidsql.format.durations import seconds
 from acidsql.format.names import parse_directory
 from acidsql.format.selection import ACID_PREFIXES
+from acidsql.format.thresholds import duration_seconds
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.model import (
     Compaction,
@@ -166,7 +166,7 @@ def retention(table: Table) -> float:
     """
     text = table.properties.get(RETENTION_PROPERTY, "0")
     try:
-        return seconds(text)
+        return duration_seconds(text)
     except ValueError as error:
         raise AcidAnalysisError(
             "INVALID_TABLE_PROPERTY",

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from acidsql.errors import invalid_setting
-from acidsql.format.durations import seconds
 
 # With this prefix, the name of a setting is the name of a table property that overrides it.
 PROPERTY_PREFIX = "compactorthreshold."
+_DURATION = re.compile(r"(?:interval\s+)?(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_UNITS = {
+    "ms": 0.001,
+    "msec": 0.001,
+    "": 1,
+    "s": 1,
+    "sec": 1,
+    "second": 1,
+    "m": 60,
+    "min": 60,
+    "minute": 60,
+    "h": 3600,
+    "hour": 3600,
+    "d": 86_400,
+    "day": 86_400,
+    "week": 7 * 86_400,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +105,26 @@ def of_table(thresholds: Thresholds, properties: Mapping[str, str]) -> Threshold
 def _number(name: str, text: str) -> float:
     """Return the number in a setting, or the seconds of a duration (``12h``)."""
     try:
-        return seconds(text) if SETTINGS[name].endswith("_seconds") else float(text)
+        return duration_seconds(text) if SETTINGS[name].endswith("_seconds") else float(text)
     except ValueError as error:
         raise invalid_setting(
             name, text, "give a number, or a time such as 12h where it is one"
         ) from error
+
+
+def duration_seconds(text: str) -> float:
+    """Return a duration (Hive: ``12h``, Delta Lake: ``interval 7 days``) in seconds.
+
+    A number without a unit is in seconds.
+
+    Raises:
+        ValueError: the text is not a duration.
+
+    >>> [duration_seconds(text) for text in ("12h", "interval 7 days", "90")]
+    [43200.0, 604800.0, 90.0]
+    """
+    match = _DURATION.fullmatch(text.strip())
+    unit = match[2].lower() if match else ""
+    if match is None or (unit not in _UNITS and unit.removesuffix("s") not in _UNITS):
+        raise ValueError(f"no time: {text!r}")
+    return float(match[1]) * _UNITS.get(unit, _UNITS.get(unit.removesuffix("s"), 1))

@@ -17,7 +17,7 @@ from acidsql.notebook.progress import progress_of
 from acidsql.notebook.table import ResultTable
 from acidsql.repl.printer import error_text
 from acidsql.repl.runner import LEFT_RUNNING, fetch, run_statement
-from acidsql.repl.spark_loggers import error_loggers, silence
+from acidsql.repl.session import error_loggers, silence
 from acidsql.repl.statements import Statement
 from acidsql.syntax.parameters import names_of
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
+import logging
 import os
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Mapping, MutableMapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from acidsql.repl.jvm_output import filtered_stderr
-from acidsql.repl.spark_loggers import error_loggers, silence
 from acidsql.session.java import java_needed
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
+# Loggers of PySpark that repeat each error as JSON with a Java stack trace.
+_ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 def start_session(
@@ -84,3 +88,20 @@ def _runs_here(master: str | None, conf: Mapping[str, str], environ: Mapping[str
         # The spark-defaults.conf of an installation may name a cluster.
         return not {"SPARK_HOME", "SPARK_CONF_DIR"} & environ.keys()
     return configured.startswith("local")
+
+
+def error_loggers() -> list[logging.Logger]:
+    """Return the loggers that repeat each error as JSON; Spark 3 has none.
+
+    They must have PySpark's class. PySpark calls them with special arguments, for which a plain
+    logger would raise TypeError.
+    """
+    if find_spec("pyspark.logger") is None:
+        return []
+    make = importlib.import_module("pyspark.logger").PySparkLogger.getLogger
+    return [make(name) for name in _ERROR_LOGGERS]
+
+
+def silence(logger: logging.Logger) -> None:
+    """Prevent a logger from writing anything."""
+    logger.setLevel(logging.CRITICAL + 1)

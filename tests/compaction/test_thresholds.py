@@ -17,8 +17,7 @@ from acidsql.compaction.thresholds import (
     wanted,
 )
 from acidsql.errors import AcidAnalysisError
-from acidsql.format.durations import seconds
-from acidsql.format.thresholds import Thresholds, of_table
+from acidsql.format.thresholds import Thresholds, duration_seconds, of_table
 from acidsql.metastore.model import Compaction, CompactionState, CompactionType
 
 MINOR, MAJOR = CompactionType.MINOR, CompactionType.MAJOR
@@ -148,7 +147,7 @@ def test_properties_of_a_table() -> None:
 def test_times(text: str, expected: float | None) -> None:
     actual: Any
     try:
-        actual = seconds(text)
+        actual = duration_seconds(text)
     except ValueError:
         actual = None
     assert actual == expected

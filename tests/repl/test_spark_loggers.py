@@ -7,14 +7,14 @@ import logging
 import subprocess
 import sys
 
-from acidsql.repl.spark_loggers import error_loggers, silence
+from acidsql.repl.session import error_loggers, silence
 
 
 def test_loggers_take_pysparks_arguments_afterwards() -> None:
     """Check in a process where PySpark has made no logger yet."""
     program = (
         "import logging\n"
-        "from acidsql.repl.spark_loggers import error_loggers\n"
+        "from acidsql.repl.session import error_loggers\n"
         "for logger in error_loggers():\n"
         "    logger.error('failed', errorClass='X', exc_info=True)\n"
     )
