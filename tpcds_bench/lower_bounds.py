@@ -102,7 +102,7 @@ def _insert(spark: SparkSession, columns: Sequence[Column], work: Path) -> Case:
         "INSERT of all rows",
         Contender(prepare=create, run=insert),
         Contender(prepare=decode, run=encode),
-        "reading the source, and ORC's writer alone",
+        "reading the source, and ORC's writer without Spark",
     )
 
 
@@ -165,7 +165,7 @@ def _scans(
             "max of all columns, after changes",
             executing(spark, lambda _: f"{every} {_TABLE}"),
             Contender(run=decode),
-            "ORC's reader alone",
+            "ORC's reader without Spark",
         ),
         _case(
             "max of all columns of 30 days, after changes",
@@ -195,7 +195,7 @@ def _compaction(spark: SparkSession, columns: Sequence[Column], work: Path) -> C
         "major compaction, deletes in every stripe",
         Contender(prepare=change, run=compact),
         Contender(run=transcode),
-        "ORC's reader and writer alone",
+        "ORC's reader and writer without Spark",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -23,9 +23,9 @@ from acidsql.metastore.changes import (
     RenameTable,
     tables_of,
 )
-from acidsql.metastore.comparison import Compared, ConcurrentWrite
+from acidsql.metastore.comparison import Compared
 from acidsql.metastore.file_moves import Files
-from acidsql.metastore.history import HistoryEntry, RecordedStatement
+from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.hive import (
     alterations,
     analyzed,
@@ -47,6 +47,7 @@ from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.connection import Connections
 from acidsql.metastore.hive.server import Server
 from acidsql.metastore.hive.tables import ServerTables
+from acidsql.metastore.hive.without_history import WithoutHistory
 from acidsql.metastore.model import (
     RESERVED_WRITE_IDS,
     Capabilities,
@@ -57,7 +58,6 @@ from acidsql.metastore.model import (
     Partition,
     PlainTable,
     Table,
-    TableOwner,
     TableType,
     TxnInfo,
     TxnState,
@@ -65,7 +65,6 @@ from acidsql.metastore.model import (
 )
 from acidsql.metastore.moments import Moment, TableVersion
 from acidsql.metastore.table_statistics import Statistics
-from acidsql.metastore.tags import Tag, tags_unsupported
 
 _CAPABILITIES = Capabilities(
     is_id_authority=True,
@@ -91,7 +90,7 @@ _again_if_altered = retry(
 )
 
 
-class HiveMetastore(CatalogStore):
+class HiveMetastore(CatalogStore, WithoutHistory):
     """Metastore kept by a Hive Metastore server: 3.1, 4.0 or 4.1.
 
     It shows only transactional tables and views. Any thread may call it.
@@ -142,9 +141,6 @@ class HiveMetastore(CatalogStore):
             self.seed_write_id(table.database, table.name, write_id)
         return table
 
-    def delete_if_aborted(self, txn_id: int, location: str) -> None:
-        """See ``Metastore``; it does nothing."""
-
     def convert_table(self, plain: PlainTable) -> None:
         """See ``Metastore``; the server checks the names of the files too."""
         table = plain.table
@@ -172,11 +168,6 @@ class HiveMetastore(CatalogStore):
         for change in changes:
             self._uncommitted.made(txn_id, change)
             self._make(txn_id, change)
-
-    def concurrent_writes(self, txn_id: int) -> tuple[ConcurrentWrite, ...]:
-        """See ``Metastore``; the server compares only partitions."""
-        del txn_id
-        return ()
 
     def commit_txn(self, txn_id: int, compared: Compared | None = None) -> bool:
         del compared
@@ -279,10 +270,6 @@ class HiveMetastore(CatalogStore):
     def stream_lock(self, database: str, table: str, stream: str) -> LockRequest | None:
         return offsets.lock(database, table, stream)
 
-    def history(self, database: str, table: str, limit: int | None) -> tuple[HistoryEntry, ...]:
-        del database, table, limit
-        return ()
-
     def valid_write_ids(self, database: str, table: str, txns: ValidTxnList) -> ValidWriteIdList:
         self._tables.remembered(database, table)
         return transactions.valid_write_ids(self.server, database, table, txns)
@@ -298,41 +285,6 @@ class HiveMetastore(CatalogStore):
     def with_recorded_columns(self, before: Table, after: Table, write_id: int) -> Table:
         return column_history.recorded(before, after, write_id)
 
-    def hold_history(self, txn_id: int, database: str, table: str, version: TableVersion) -> None:
-        """See ``Metastore``; the directories that the server's cleaner has removed are unknown."""
-
-    def start_removal(
-        self,
-        database: str,
-        table: str,
-        partition: str | None,
-        write_id: int,
-        tags: Collection[int] = (),
-    ) -> bool:
-        """See ``Metastore``; it records nothing, and allows the removal."""
-        del database, table, partition, write_id, tags
-        return True
-
-    def create_tag(
-        self, database: str, table: str, name: str, moment: Moment | None, retain: float | None
-    ) -> Tag:
-        del name, moment, retain
-        raise tags_unsupported(f"{database}.{table}")
-
-    def drop_tag(self, database: str, table: str, name: str) -> None:
-        del name
-        raise tags_unsupported(f"{database}.{table}")
-
-    def tags(self, database: str, table: str) -> tuple[Tag, ...]:
-        """See ``Metastore``; a server has no tags."""
-        del database, table
-        return ()
-
-    def oldest_version(self, database: str, table: str, write_id: int) -> int | None:
-        """See ``Metastore``; the result is the version of that write id."""
-        del database, table
-        return write_id
-
     def hold_back_cleaner(
         self, txn_id: int, database: str, table: str, txns: ValidTxnList
     ) -> ValidTxnList:
@@ -343,19 +295,12 @@ class HiveMetastore(CatalogStore):
         self._tables.remembered(database, table)
         seeding.seed_write_id(self.server, self._own, database, table, next_write_id)
 
-    def table_owner(self, database: str, table: str) -> None:
-        """See ``Metastore``; None, because no other metastore can claim the server's tables."""
-
     def table_identity(self, database: str, table: str) -> str:
         """See ``Metastore``; ask the server, because another client may have replaced the table."""
         server_table = self._tables.existing(database, table)
         if server_table.id and server_table.id > 0:
             return f"hive/{server_table.id}"
         return f"{server_table.dbName}.{server_table.tableName}/{server_table.createTime}"
-
-    def has_dropped(self, owner: TableOwner) -> bool:  # noqa: ARG002
-        """See ``Metastore``; False, because a server's tables have no ``TableOwner``."""
-        return False
 
     def write_ids_after(self, database: str, table: str, write_id: int) -> frozenset[int]:
         """See ``Metastore``; a server allocates all ids, including those of ``seed_write_id``."""
