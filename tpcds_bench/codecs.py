@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from tpcds_bench import cases, product
-from tpcds_bench.cases import Case, CaseResult, querying
+from tpcds_bench.cases import Case, CaseResult, executing, querying
 from tpcds_bench.measure import Contender
 from tpcds_bench.storage import sizes
 from tpcds_bench.tables import databases, flat_table, maxima, names
@@ -70,8 +70,7 @@ def _cases(spark: SparkSession, columns: Sequence[Column]) -> list[Case]:
         return querying(spark.sql, f"SELECT {maxima(columns)} FROM {_FLAT}.sales_{codec}")
 
     def read(codec: str) -> Contender:
-        text = f"SELECT {maxima(columns)} FROM sales_{codec}"
-        return querying(lambda query: product.query(spark, query), text)
+        return executing(spark, lambda _: f"SELECT {maxima(columns)} FROM sales_{codec}")
 
     def insert(codec: str) -> Contender:
         def prepare(_: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tpcds_bench import cases, product, queries
-from tpcds_bench.cases import Case, CaseResult
+from tpcds_bench.cases import Case, CaseResult, executing
 from tpcds_bench.data import TABLES, duckdb_with
 from tpcds_bench.jvm_calls import calls_into_the_jvm
 from tpcds_bench.measure import Contender
@@ -108,20 +108,17 @@ def _planned(spark: SparkSession, number: int, text: str) -> Case:
 
 def _planned_wide(spark: SparkSession) -> tuple[Case, ...]:
     """Return the cases of many columns, which Spark plans differently for each of its APIs."""
-    text, condition = "SELECT * FROM wide WHERE c7 = 7", "c7 = 7"
+    text = "SELECT * FROM wide WHERE c7 = 7"
     flat = spark.table(f"{queries.FLAT_DATABASE}.wide")
     schema, files = flat.schema, flat.inputFiles()
     subject = _planning(spark, queries.ACID_DATABASE, lambda: product.query(spark, text))
-    by_connector = _planning(
-        spark,
-        queries.FLAT_DATABASE,
-        lambda: spark.read.schema(schema).orc(files).where(condition),
-    )
 
-    def plan_by_connector(number: int) -> None:
+    def plan_by_connector(_: int) -> None:
         spark.conf.set(_FILE_SOURCES, "")
-        by_connector.run(number)
-        spark.conf.unset(_FILE_SOURCES)
+        try:
+            _plan(spark.read.schema(schema).orc(files).where("c7 = 7"))
+        finally:
+            spark.conf.unset(_FILE_SOURCES)
 
     name = f"plan of a SELECT of {_COLUMNS:,} columns"
     return (
@@ -143,13 +140,14 @@ def _planned_wide(spark: SparkSession) -> tuple[Case, ...]:
 
 
 def _planning(spark: SparkSession, database: str, query: Callable[[], DataFrame]) -> Contender:
-    def plan(_: int) -> None:
-        query()._jdf.queryExecution().executedPlan()
-
     return Contender(
         prepare=lambda _: spark.catalog.setCurrentDatabase(database),
-        run=plan,
+        run=lambda _: _plan(query()),
     )
+
+
+def _plan(frame: DataFrame) -> None:
+    frame._jdf.queryExecution().executedPlan()
 
 
 def _selected(spark: SparkSession) -> Case:
@@ -165,18 +163,11 @@ def _selected(spark: SparkSession) -> Case:
 
 def _updated(spark: SparkSession) -> Case:
     table = f"{queries.ACID_DATABASE}.few"
-
-    def update(number: int) -> None:
-        product.execute(spark, f"UPDATE {table} SET n = n + 1 WHERE id = {number}")
-
-    def select(number: int) -> None:
-        product.query(spark, f"SELECT * FROM {table} WHERE id = {number}").collect()
-
     return Case(
         name="UPDATE of a row of 1,000",
         goal=1.6,
-        subject=Contender(run=update),
-        yardstick=Contender(run=select),
+        subject=executing(spark, lambda n: f"UPDATE {table} SET n = n + 1 WHERE id = {n}"),
+        yardstick=executing(spark, lambda n: f"SELECT * FROM {table} WHERE id = {n}"),
         against="its SELECT",
     )
 
