@@ -57,7 +57,9 @@ class WritingLimits:
         most_driver_rows: the driver never writes more events than this.
         driver_read_bytes: the driver writes nothing if the statement reads more than this: it would
             have so many tasks that each could send only a few events.
-        driver_join_bytes: the same limit for a statement with joins or subqueries: if the driver
+        driver_scan_bytes: the same limit for a statement without a condition by which its scan can
+            skip rows, because it probably changes many rows.
+        driver_join_bytes: the limit for a statement with joins or subqueries: if the driver
             gets too many events, the write job has to compute them again.
         one_task_bytes: if a plan reads no more than this, one task writes its rows: a shuffle would
             cost more than it saves.
@@ -72,6 +74,7 @@ class WritingLimits:
     driver_rows_partitions: int = 80
     most_driver_rows: int = 4096
     driver_read_bytes: int = 1024 * _MIB
+    driver_scan_bytes: int = 32 * _MIB
     driver_join_bytes: int = _MIB
     one_task_bytes: int = 4 * _MIB
     copied_once_bytes: int = 16 * _MIB

@@ -206,6 +206,7 @@ from acidsql.bridge.rows import (
     fits_in_driver,
     has_join,
     has_local_rows,
+    has_search_argument,
     largest_number_of_rows,
     limit_per_task,
     local_rows,

@@ -15,6 +15,7 @@ from acidsql.bridge.jvm import (
     JavaObject,
     cloned_session,
     default_parallelism,
+    elements,
     jvm_class,
     scala_object,
     session_state,
@@ -29,6 +30,7 @@ _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 _ALL_TASKS = 1_000_000
 _MAX_RESULT_SIZE = "spark.driver.maxResultSize"
 _MANY_COLUMNS = 200
+_SCAN_RELATION = "DataSourceV2ScanRelation"
 # Spark compares file sizes with its broadcast threshold. Rows in memory are larger by this factor.
 _SHRINK = 4
 
@@ -40,6 +42,24 @@ def has_join(frame: DataFrame) -> bool:
     return bool(
         plan.containsPattern(patterns.JOIN()) or plan.containsPattern(patterns.PLAN_EXPRESSION())
     )
+
+
+def has_search_argument(frame: DataFrame) -> bool:
+    """Return whether a scan of an ACID table has a search argument, by which it can skip rows.
+
+    Predicates on partition columns do not count, and neither does IS NOT NULL. Spark optimises the
+    plan.
+
+    Raises:
+        WriteJobError: the optimizer failed to compute a value.
+    """
+    with job_errors():
+        plan = frame._jdf.queryExecution().optimizedPlan()
+    leaves = [
+        leaf for leaf in elements(plan.collectLeaves()) if simple_name(leaf) == _SCAN_RELATION
+    ]
+    scans = [leaf.scan() for leaf in leaves]
+    return any(simple_name(scan) == "AcidScan" and scan.hasSearchArgument() for scan in scans)
 
 
 def largest_number_of_rows(frame: DataFrame) -> int | None:

@@ -106,11 +106,19 @@ def may_stage_on_driver(events: DataFrame, most: int, likely: int | None = None)
         events: see ``stage_on_driver``.
         most: number of events from which on the driver does not write them (``most_rows``).
         likely: see ``stage_on_driver``.
+
+    Raises:
+        WriteJobError: Spark's optimizer failed to compute a value of the plan.
     """
+    read = bridge.input_bytes(events)
     is_likely_small = likely is not None and likely < most
-    is_dear = not is_likely_small and bridge.has_join(events)
-    most_read = limits().driver_join_bytes if is_dear else limits().driver_read_bytes
-    return bridge.input_bytes(events) <= most_read
+    if not is_likely_small and bridge.has_join(events):
+        return read <= limits().driver_join_bytes
+    if read > limits().driver_read_bytes:
+        return False
+    return (
+        is_likely_small or read <= limits().driver_scan_bytes or bridge.has_search_argument(events)
+    )
 
 
 def group_by_place(row_ids: pa.Table, table: Table) -> Keys:

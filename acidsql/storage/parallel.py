@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from acidsql.limits import limits
@@ -23,6 +23,8 @@ def in_parallel(
     mostly_cached: bool = False,
 ) -> list[R]:
     """Run an action on every item in parallel, by default with ``Limits.file_threads`` threads.
+
+    The calling thread runs the actions for which Python starts no thread.
 
     Args:
         action: the action.
@@ -48,4 +50,17 @@ def in_parallel(
                 break
         return results + in_parallel(action, items[len(results) :], threads)
     with ThreadPoolExecutor(threads or limits().file_threads) as pool:
-        return list(pool.map(action, items))
+        futures: list[Future[R]] = []
+        for item in items:
+            try:
+                futures.append(pool.submit(action, item))
+            # Python is exiting and starts no threads, as at the end of a session that nobody
+            # stopped, or the machine has none left.
+            except RuntimeError:
+                break
+        try:
+            results = [future.result() for future in futures]
+            return results + [action(item) for item in items[len(futures) :]]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -147,6 +147,25 @@ def test_rows_that_are_larger_than_a_result_may_be_are_written_by_a_job(
 
 
 @pytest.mark.slow
+def test_the_driver_does_not_try_to_write_what_probably_changes_many_rows(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = lab.create("id bigint, v string", partitioned="p int")
+    lab.sql(f"INSERT INTO {t} VALUES (1, 'a', 0), (2, 'b', 0), (3, 'c', 1), (4, NULL, 1)")
+    staged = _staged_by_jobs(monkeypatch)
+    set_limits(monkeypatch, driver_scan_bytes=0)
+    assert lab.sql(f"UPDATE {t} SET v = 'x' WHERE id = '1'") == [(1, 1)]
+    assert lab.sql(f"UPDATE {t} SET v = 'y' WHERE p = 0 AND (id > 1 + 1 OR v = 'b')") == [(1, 1)]
+    assert staged == []
+    for number, condition in enumerate(("id % 4 = 3", "p = 1 AND upper(v) = 'Z'", "v IS NOT NULL")):
+        update = f"UPDATE {t} SET v = 'z' WHERE {condition}"
+        assert "the driver if" not in str(lab.sql(f"EXPLAIN {update}"))
+        lab.sql(update)
+        assert staged == ["by a job"] * (number + 1)
+    assert sorted(lab.rows(t)) == [(1, "z", 0), (2, "z", 0), (3, "z", 1), (4, None, 1)]
+
+
+@pytest.mark.slow
 def test_the_driver_writes_a_merge_of_few_rows_into_a_table_that_is_dear_to_join(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -36,3 +41,47 @@ def test_slow_actions_run_at_the_same_time_after_the_first() -> None:
 def test_a_failure_is_raised(*, mostly_cached: bool) -> None:
     with pytest.raises(ZeroDivisionError):
         in_parallel(lambda i: 1 // i, [1, 0, 1], mostly_cached=mostly_cached)
+
+
+def test_actions_run_while_the_interpreter_exits() -> None:
+    # Functions of atexit, such as the end of a session, run after Python has closed all pools.
+    program = """
+        import atexit
+        from acidsql.storage.parallel import in_parallel
+        in_parallel(str, [1, 2])
+        atexit.register(lambda: print(in_parallel(str, [1, 2, 3])))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", dedent(program)], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("['1', '2', '3']\n", "")
+
+
+def test_actions_that_get_no_thread_run_in_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = ThreadPoolExecutor.submit
+    submitted = []
+
+    def limited(pool: ThreadPoolExecutor, *args: Any) -> Future[Any]:
+        if len(submitted) == 2:
+            raise RuntimeError("can't start new thread")
+        submitted.append(args)
+        return submit(pool, *args)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", limited)
+    found = in_parallel(lambda i: (i, threading.get_ident()), range(4), 4)
+    assert [i for i, _ in found] == [0, 1, 2, 3]
+    own = threading.get_ident()
+    assert [thread == own for _, thread in found] == [False, False, True, True]
+
+
+def test_a_failure_cancels_the_actions_that_have_not_begun() -> None:
+    begun = []
+
+    def act(item: int) -> None:
+        begun.append(item)
+        time.sleep(0.05)
+        raise ValueError(item)
+
+    with pytest.raises(ValueError, match="^0$"):
+        in_parallel(act, range(50), 2)
+    assert len(begun) < 10

@@ -25,6 +25,7 @@ import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -99,6 +100,45 @@ final class AcidScan
       return counted != null
           ? (Scan) new CountScan(table, counted)
           : new AcidScan(table, required, pushed, aggregates);
+    }
+  }
+
+  /**
+   * Returns whether files can have a search argument for the pushed predicates. IS NOT NULL alone
+   * makes none, because Spark adds it to almost all comparisons.
+   */
+  public boolean hasSearchArgument() {
+    List predicates = new ArrayList();
+    for (int i = 0; i < pushed.length; i++) {
+      if (!pushed[i].name().equals("IS_NOT_NULL")) {
+        predicates.add(pushed[i]);
+      }
+    }
+    SearchArguments arguments = new SearchArguments(new DeclaredColumns(table));
+    return arguments.of((Predicate[]) predicates.toArray(new Predicate[0])) != null;
+  }
+
+  /** Columns of files that have the declared types of the table. */
+  private static final class DeclaredColumns implements SearchArguments.KnownColumns {
+    private final AcidTable table;
+
+    DeclaredColumns(AcidTable table) {
+      this.table = table;
+    }
+
+    public String nameOf(String column) {
+      boolean isInFiles =
+          table.schema().getFieldIndex(column).isDefined()
+              && table.partitionSchema.getFieldIndex(column).isEmpty();
+      return isInFiles ? column : null;
+    }
+
+    public DataType typeOf(String column) {
+      return table.schema().apply(column).dataType();
+    }
+
+    public boolean isInstant(String column) {
+      return true;
     }
   }
 
