@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_reader.arrays import array_of, mask_of, numbers_of
+from acidsql.arrow_reader.cached_files import CachedFiles
 from acidsql.arrow_reader.calendars import Numbers
 from acidsql.arrow_reader.columns import ROW_ID
-from acidsql.arrow_reader.data_files import DataFile
+from acidsql.arrow_reader.data_files import ArrowDataFile
 from acidsql.arrow_reader.deleted_rows import DeletedRows
-from acidsql.arrow_reader.rows import RowReader, Stripe, Wanted, partitions_of
-from acidsql.arrow_reader.source import Source
+from acidsql.arrow_reader.rows import FileStripe, RowReader, Wanted, partitions_of
 from acidsql.errors import FormatError
 from acidsql.format.changed_write_ids import ChangedWriteIds
 from acidsql.format.valid_lists import RangeValidity
@@ -66,7 +66,7 @@ class ChangeReader:
         commits: facts about the write ids.
     """
 
-    source: Source
+    source: CachedFiles
     changes: ChangeSnapshot
     wanted: Wanted
     form: ChangeForm
@@ -95,7 +95,7 @@ class ChangeReader:
                 by = numbers_of(events[DELETED_BY])
                 yield events.filter(mask_of(_are_changed(changed, by)))
 
-    def may_contain_changes(self, stripe: Stripe) -> bool:
+    def may_contain_changes(self, stripe: FileStripe) -> bool:
         """Return whether a stripe can have an inserted or deleted row, by its statistics."""
         file, changed = stripe.file, self.changes.changed
         if self.changes.replaced_by[file.ordinal] is not None:
@@ -113,7 +113,7 @@ class ChangeReader:
             for (write_id, bucket), (rows, _) in self.deleters(file.ordinal).rows.items()
         )
 
-    def read(self, stripes: Iterable[Stripe]) -> Iterator[pa.RecordBatch]:
+    def read(self, stripes: Iterable[FileStripe]) -> Iterator[pa.RecordBatch]:
         """Read the changes of some stripes; each stripe gives up to three batches.
 
         Raises:
@@ -196,7 +196,7 @@ class ChangeReader:
         ]
         yield pa.RecordBatch.from_arrays([*chosen.columns, *columns], schema=self.schema)
 
-    def check_nothing_is_lost(self, stripes: Sequence[Stripe]) -> None:
+    def check_nothing_is_lost(self, stripes: Sequence[FileStripe]) -> None:
         """Check that the row of each delete event is in a file.
 
         The check uses statistics, and reads the row ids of stripes for which they are not enough.
@@ -279,7 +279,7 @@ def _are_changed(changed: ChangedWriteIds, write_ids: Numbers) -> _Mask:
     return np.isin(write_ids, every[[changed.is_valid(w) for w in every.tolist()]])
 
 
-def _bounds(stripe: Stripe) -> list[tuple[int, int]] | None:
+def _bounds(stripe: FileStripe) -> list[tuple[int, int]] | None:
     """Return the ranges of write ids, bucket properties and row ids of a stripe, if known."""
     file = stripe.file
     if file.original is not None:
@@ -292,7 +292,7 @@ def _bounds(stripe: Stripe) -> list[tuple[int, int]] | None:
     return known if len(known) == len(columns) else None
 
 
-def _dense(file: DataFile) -> Iterator[Dense]:
+def _dense(file: ArrowDataFile) -> Iterator[Dense]:
     """Yield the dense parts of a file; a file with hidden rows yields none."""
     if file.original is not None:
         first = file.original.first_row

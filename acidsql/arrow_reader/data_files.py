@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from acidsql.arrow_reader.cached_files import CachedFiles
 from acidsql.arrow_reader.orc_file import KnownTail
-from acidsql.arrow_reader.source import Source
 from acidsql.format.names import is_hidden
 from acidsql.format.selection import needs_row_filter
 from acidsql.scan.directories import (
@@ -26,7 +26,7 @@ from acidsql.storage.parallel import in_parallel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataFile:
+class ArrowDataFile:
     """File with rows.
 
     Attributes:
@@ -51,7 +51,7 @@ class DataFile:
     original: OriginalFile | None = None
 
 
-def data_files(source: Source, snapshot: TableSnapshot) -> list[DataFile]:
+def data_files(source: CachedFiles, snapshot: TableSnapshot) -> list[ArrowDataFile]:
     """Return the files of a snapshot that contain rows.
 
     Raises:
@@ -75,8 +75,8 @@ def data_files(source: Source, snapshot: TableSnapshot) -> list[DataFile]:
 
 
 def _acid_files(
-    source: Source, snapshot: TableSnapshot, place: DataDirectory
-) -> Iterator[DataFile]:
+    source: CachedFiles, snapshot: TableSnapshot, place: DataDirectory
+) -> Iterator[ArrowDataFile]:
     listing = snapshot.listings.get(place.path)
     written = may_be_written(place.directory)
     lengths = complete_lengths(source.files, listing) if written else {}
@@ -92,7 +92,7 @@ def _acid_files(
         check_events(path, known.tail)
         row = known.tail.types[0].subtypes[-1]
         if known.tail.rows:
-            yield DataFile(
+            yield ArrowDataFile(
                 path=path,
                 known=known,
                 ordinal=place.ordinal,
@@ -103,9 +103,9 @@ def _acid_files(
             )
 
 
-def _original(source: Source, file: OriginalFile) -> DataFile:
+def _original(source: CachedFiles, file: OriginalFile) -> ArrowDataFile:
     known = _whole(source, file.listing, file.name)
-    return DataFile(
+    return ArrowDataFile(
         path=child(file.listing.path, file.name),
         known=known,
         ordinal=file.ordinal,
@@ -115,8 +115,8 @@ def _original(source: Source, file: OriginalFile) -> DataFile:
 
 
 def _plain_files(
-    source: Source, snapshot: TableSnapshot, place: DataDirectory
-) -> Iterator[DataFile]:
+    source: CachedFiles, snapshot: TableSnapshot, place: DataDirectory
+) -> Iterator[ArrowDataFile]:
     """Yield the files of a directory of an insert-only table, including its subdirectories."""
     visible = visible_columns(snapshot, place.ordinal)
     for path in with_nested_originals(source.files, snapshot.listings, place.path):
@@ -126,7 +126,7 @@ def _plain_files(
             continue
         known = _whole(source, listing, name)
         if known.tail.rows:
-            yield DataFile(
+            yield ArrowDataFile(
                 path=child(above, name),
                 known=known,
                 ordinal=place.ordinal,
@@ -134,6 +134,6 @@ def _plain_files(
             )
 
 
-def _whole(source: Source, listing: Listing, name: str) -> KnownTail:
+def _whole(source: CachedFiles, listing: Listing, name: str) -> KnownTail:
     version: FileVersion = listing.files[name]
     return source.known.get(child(listing.path, name), version, version.size)

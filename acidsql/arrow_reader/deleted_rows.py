@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acidsql.arrow_reader.arrays import mask_of, numbers_of
-from acidsql.arrow_reader.source import Source
+from acidsql.arrow_reader.cached_files import CachedFiles
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.selection import needs_row_filter
 from acidsql.format.valid_lists import ValidWriteIdList
@@ -27,7 +27,7 @@ class DeletedRows:
     Any thread may request them.
     """
 
-    def __init__(self, source: Source, snapshot: TableSnapshot) -> None:
+    def __init__(self, source: CachedFiles, snapshot: TableSnapshot) -> None:
         self._source = source
         self._snapshot = snapshot
         self._lock = Lock()

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from acidsql.arrow_reader.cached_files import CachedFiles, local_source
 from acidsql.arrow_reader.columns import columns_of
 from acidsql.arrow_reader.data_files import data_files
 from acidsql.arrow_reader.deleted_rows import DeletedRows
 from acidsql.arrow_reader.filters import all_of, equal_to, row_filter
 from acidsql.arrow_reader.partition_values import partition_scalars
-from acidsql.arrow_reader.rows import RowReader, Stripe, Wanted, partitions_of, stripes_of
-from acidsql.arrow_reader.source import Source, local_source
+from acidsql.arrow_reader.rows import FileStripe, RowReader, Wanted, partitions_of, stripes_of
 from acidsql.errors import AcidAnalysisError, FormatError, TransactionStateError
 from acidsql.limits import limits
 from acidsql.metastore.kerberos import Kerberos
@@ -34,7 +34,7 @@ from acidsql.streaming.client import Client, open_client
 logger = logging.getLogger(__name__)
 
 
-class Place(NamedTuple):
+class MetastoreOptions(NamedTuple):
     """Metastore, and options for its calls; see ``read_arrow``."""
 
     metastore: str | Path | None
@@ -97,8 +97,10 @@ def read_arrow(  # noqa: PLR0913 - options have names
     ... ).to_pylist()
     [{'id': 1, 'name': 'Rex'}]
     """
-    place = Place(metastore, warehouse, user, metastore_timeout, txn_timeout, kerberos, tls)
-    with _reading(table, columns, filter, place) as (schema, batches):
+    options = MetastoreOptions(
+        metastore, warehouse, user, metastore_timeout, txn_timeout, kerberos, tls
+    )
+    with _reading(table, columns, filter, options) as (schema, batches):
         return pa.Table.from_batches(batches, schema)
 
 
@@ -129,25 +131,29 @@ def arrow_batches(  # noqa: PLR0913 - options have names
     ... ).read_all().to_pylist()
     [{'id': 1, 'name': 'Rex'}]
     """
-    place = Place(metastore, warehouse, user, metastore_timeout, txn_timeout, kerberos, tls)
-    batches = _batches(table, columns, filter, place)
+    options = MetastoreOptions(
+        metastore, warehouse, user, metastore_timeout, txn_timeout, kerberos, tls
+    )
+    batches = _batches(table, columns, filter, options)
     schema = next(batches)
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def _batches(table: str, columns: Sequence[str] | None, given: Any, place: Place) -> Iterator[Any]:
+def _batches(
+    table: str, columns: Sequence[str] | None, given: Any, options: MetastoreOptions
+) -> Iterator[Any]:
     """Yield the schema, then the batches."""
-    with _reading(table, columns, given, place) as (schema, batches):
+    with _reading(table, columns, given, options) as (schema, batches):
         yield schema
         yield from batches
 
 
 @contextmanager
 def _reading(
-    name: str, columns: Sequence[str] | None, given: Any, place: Place
+    name: str, columns: Sequence[str] | None, given: Any, options: MetastoreOptions
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """Yield the schema and the batches of a table; they can be read within the block."""
-    with _client(place) as client:
+    with _client(options) as client:
         table = client.table(name)
         check_readable(table)
         wanted = wanted_of(table, columns, given)
@@ -204,18 +210,18 @@ def check_readable(table: Table) -> None:
 
 
 @contextmanager
-def _client(place: Place) -> Iterator[Client]:
-    where = place.metastore
+def _client(options: MetastoreOptions) -> Iterator[Client]:
+    where = options.metastore
     if where is None:
-        where = Path(place.warehouse or "spark-warehouse").resolve().parent / METASTORE_FILE
+        where = Path(options.warehouse or "spark-warehouse").resolve().parent / METASTORE_FILE
     client = open_client(
         where,
-        user=place.user,
-        timeout=place.timeout,
-        txn_timeout=place.txn_timeout,
+        user=options.user,
+        timeout=options.timeout,
+        txn_timeout=options.txn_timeout,
         synchronous=True,
-        kerberos=place.kerberos,
-        tls=place.tls,
+        kerberos=options.kerberos,
+        tls=options.tls,
     )
     try:
         yield client
@@ -261,7 +267,7 @@ def wanted_partitions(client: Client, table: Table, wanted: Wanted) -> list[tupl
 
 
 def batches_of(
-    source: Source, snapshot: TableSnapshot, wanted: Wanted
+    source: CachedFiles, snapshot: TableSnapshot, wanted: Wanted
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yield the matching rows of a snapshot: one batch for each stripe that has any."""
     partitions = partitions_of(snapshot, wanted)
@@ -282,7 +288,7 @@ def batches_of(
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, reader: RowReader, stripes: Sequence[Stripe]
+    pool: ThreadPoolExecutor, reader: RowReader, stripes: Sequence[FileStripe]
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yield the batches of stripes in order, while other threads read the next stripes."""
     ahead: deque[Future[pa.RecordBatch | None]] = deque()

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.arrow_reader.arrays import array_of
+from acidsql.arrow_reader.cached_files import CachedFiles
 from acidsql.arrow_reader.calendars import Numbers
 from acidsql.arrow_reader.columns import ROW_ID, TableColumns
-from acidsql.arrow_reader.data_files import DataFile
+from acidsql.arrow_reader.data_files import ArrowDataFile
 from acidsql.arrow_reader.deleted_rows import (
     DeletedRows,
     are_visible,
@@ -22,7 +23,6 @@ from acidsql.arrow_reader.deleted_rows import (
 from acidsql.arrow_reader.filters import RowFilter, all_of, equal_to
 from acidsql.arrow_reader.orc_file import StripeReader, open_stripe
 from acidsql.arrow_reader.partition_values import partition_scalars
-from acidsql.arrow_reader.source import Source
 from acidsql.arrow_reader.stripe_guarantees import stripe_guarantee
 from acidsql.format.valid_lists import ValidWriteIdList
 from acidsql.scan.snapshot import TableSnapshot
@@ -35,10 +35,10 @@ _KEYS = (1, 2, 3)
 _CURRENT = 4
 
 
-class Stripe(NamedTuple):
+class FileStripe(NamedTuple):
     """Stripe of a file, by its number; ``first_row`` rows of the file precede it."""
 
-    file: DataFile
+    file: ArrowDataFile
     number: int
     first_row: int
 
@@ -69,8 +69,8 @@ class Wanted:
 
 
 def stripes_of(
-    files: Sequence[DataFile], wanted: Wanted, partitions: Sequence[Sequence[pa.Scalar]]
-) -> list[Stripe]:
+    files: Sequence[ArrowDataFile], wanted: Wanted, partitions: Sequence[Sequence[pa.Scalar]]
+) -> list[FileStripe]:
     """Return the stripes that can have matching rows.
 
     Args:
@@ -82,7 +82,7 @@ def stripes_of(
     for file in files:
         first = 0
         for number, known_stripe in enumerate(file.known.tail.stripes):
-            stripes.append(Stripe(file, number, first))
+            stripes.append(FileStripe(file, number, first))
             first += known_stripe.rows
     if wanted.rows is None:
         return stripes
@@ -125,13 +125,13 @@ class RowReader:
         partitions: values of the partition columns of each partition.
     """
 
-    source: Source
+    source: CachedFiles
     wanted: Wanted
     deleted: DeletedRows | None
     write_ids: ValidWriteIdList
     partitions: Sequence[Sequence[pa.Scalar]]
 
-    def read(self, stripe: Stripe) -> pa.RecordBatch | None:
+    def read(self, stripe: FileStripe) -> pa.RecordBatch | None:
         """Read the matching rows of a stripe; return None if there are none.
 
         Raises:
@@ -147,7 +147,7 @@ class RowReader:
 class _StripeRows:
     """Rows of one stripe: first reads the columns that determine the rows, then the others."""
 
-    def __init__(self, rows: RowReader, stripe: Stripe, reader: StripeReader) -> None:
+    def __init__(self, rows: RowReader, stripe: FileStripe, reader: StripeReader) -> None:
         self._rows = rows
         self._stripe = stripe
         self._file = stripe.file

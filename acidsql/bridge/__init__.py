@@ -12,9 +12,9 @@ from py4j.protocol import Py4JJavaError as JavaError
 
 from acidsql.bridge import manifest_write, object_files, s3
 from acidsql.bridge.acid_tables import (
-    AcidTable,
+    AcidRelation,
     AnalyzedColumn,
-    DeletedRows,
+    DeletedRowsMode,
     Planner,
     SplitSettings,
     acid_relation,

@@ -46,7 +46,7 @@ _COUNT = "count"
 _ANALYZED = "analyzed"
 
 
-class DeletedRows(IntEnum):
+class DeletedRowsMode(IntEnum):
     """Ways to treat deleted rows; the values are the reader's constants."""
 
     HIDDEN = 0
@@ -81,7 +81,7 @@ class AnalyzedColumn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AcidTable:
+class AcidRelation:
     """Files of a table, and the parameters of their reader.
 
     Attributes:
@@ -120,12 +120,12 @@ class AcidTable:
     zone: str
     initial: bytes | None = None
     counter: Callable[[], int | None] | None = None
-    deleted_rows: DeletedRows = DeletedRows.HIDDEN
+    deleted_rows: DeletedRowsMode = DeletedRowsMode.HIDDEN
     is_whole: bool = False
     analyzed: Callable[[], Sequence[AnalyzedColumn]] = tuple
 
 
-def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan, JavaObject]:
+def acid_relation(spark: SparkSession, table: AcidRelation) -> tuple[UnresolvedPlan, JavaObject]:
     """Build the relation over a table.
 
     Returns:
@@ -153,7 +153,7 @@ def acid_relation(spark: SparkSession, table: AcidTable) -> tuple[UnresolvedPlan
     return UnresolvedPlan(spark, relation, is_resolved=True), relation.table()
 
 
-def _planning(table: AcidTable) -> object:
+def _planning(table: AcidRelation) -> object:
     """Return the callback that plans a query's files or counts its rows for the JVM."""
     planner, counter, analyzed = table.planner, table.counter, table.analyzed
 

@@ -28,7 +28,7 @@ _FIXED = {"spark.connect.session.planCache.maxSize": "0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectServer:
+class RunningConnectServer:
     """Running Spark Connect server.
 
     Attributes:
@@ -42,7 +42,7 @@ class ConnectServer:
 
 def start_connect_server(
     spark: SparkSession, settings: Mapping[str, str], ask: Ask
-) -> ConnectServer:
+) -> RunningConnectServer:
     """Start Spark Connect's server, which gives each client a new session of this application.
 
     Args:
@@ -76,7 +76,7 @@ def start_connect_server(
             f"Spark Connect's server did not start ({root_message(error.java_exception)}): see "
             "whether its port is free and its settings, spark.connect.*, are right",
         ) from error
-    return ConnectServer(port=int(server.port()), stop=server.stop)
+    return RunningConnectServer(port=int(server.port()), stop=server.stop)
 
 
 def _check_release(spark: SparkSession) -> None:

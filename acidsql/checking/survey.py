@@ -31,7 +31,7 @@ from acidsql.storage.parallel import in_parallel
 _DATA_FORMATS = ("compacted", "truncated", "dropped")
 
 
-class Place(NamedTuple):
+class CheckedPartition(NamedTuple):
     """Partition to check; a table without partitions is one place without name and values."""
 
     partition: Partition
@@ -73,7 +73,7 @@ class Survey:
     """
 
     table: Table
-    places: Sequence[Place]
+    places: Sequence[CheckedPartition]
     txns: ValidTxnList
     write_ids: ValidWriteIdList
     listings: Listings
@@ -110,9 +110,9 @@ def take_survey(
         known_write_id: highest write id that the metastore had issued before the statement received
             its own; None queries the metastore.
     """
-    places = [Place(Partition(values=(), location=table.location), None)]
+    places = [CheckedPartition(Partition(values=(), location=table.location), None)]
     if partitions is not None:
-        places = [Place(p, table.partition_name(p.values)) for p in partitions]
+        places = [CheckedPartition(p, table.partition_name(p.values)) for p in partitions]
     if listings.txn_id is not None:
         txns = session.metastore.hold_back_cleaner(
             listings.txn_id, table.database, table.name, txns
@@ -250,7 +250,7 @@ def _state(
     return state
 
 
-def _missing(session: AcidSession, table: Table, place: Place) -> Iterator[Problem]:
+def _missing(session: AcidSession, table: Table, place: CheckedPartition) -> Iterator[Problem]:
     """Report a missing directory, unless its partition was dropped in the meantime."""
     values = place.partition.values
     if values and not session.metastore.partitions(table.database, table.name, [values]):

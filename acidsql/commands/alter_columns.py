@@ -27,7 +27,7 @@ from acidsql.commands.identity_columns import check_identities
 from acidsql.commands.initial_values import INITIAL_TYPES, initial_value
 from acidsql.commands.sync_identity import sync_identity
 from acidsql.errors import AcidAnalysisError, AcidParseError, quoted_name
-from acidsql.metastore.changes import AlterPartitions, AlterTable
+from acidsql.metastore.catalog_changes import AlterPartitions, AlterTable
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, FileFormat, Table
 from acidsql.schema.columns import columns_of

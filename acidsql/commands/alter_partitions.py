@@ -11,7 +11,7 @@ from acidsql.commands.partitions import all_full_values, matching, meeting, requ
 from acidsql.commands.protect_acid_tables import owner_of
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.format.names import is_hidden
-from acidsql.metastore import changes
+from acidsql.metastore import catalog_changes
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition, Table
 from acidsql.session.acid_session import AcidSession
@@ -49,7 +49,9 @@ def add_partitions(session: AcidSession, table: Table, statement: AddPartitions)
         for partition in transaction.places.added:
             make_directory(session.files, partition.location)
         added = tuple(transaction.places.added)
-        transaction.changes.append(changes.AddPartitions(table=transaction.table, partitions=added))
+        transaction.changes.append(
+            catalog_changes.AddPartitions(table=transaction.table, partitions=added)
+        )
         transaction.commit([])
     return result.nothing(session.spark)
 
@@ -106,7 +108,7 @@ def drop_partitions(session: AcidSession, table: Table, statement: DropPartition
         by_values = {p.values: p for p in _dropped(session, transaction.table, statement)}
         dropped = tuple(by_values.values())
         transaction.changes.append(
-            changes.DropPartitions(table=transaction.table, partitions=dropped)
+            catalog_changes.DropPartitions(table=transaction.table, partitions=dropped)
         )
         transaction.commit([])
     for partition in dropped:
@@ -146,7 +148,7 @@ def rename_partition(session: AcidSession, table: Table, statement: RenamePartit
             check_free(session.files, old.location, location)
         renamed = Partition(values=values, location=location, columns=old.columns)
         transaction.changes.append(
-            changes.RenamePartition(table=current, before=old, after=renamed)
+            catalog_changes.RenamePartition(table=current, before=old, after=renamed)
         )
         transaction.commit([])
     delete_empty_above(session, transaction.table, old.location)

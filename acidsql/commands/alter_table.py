@@ -12,7 +12,7 @@ from acidsql.commands import alter_columns, alter_partitions, constraints, resul
 from acidsql.commands.definitions import check_properties, warn_of_retention
 from acidsql.errors import AcidAnalysisError, page, quoted_name
 from acidsql.metastore import failures
-from acidsql.metastore.changes import AlterTable, RenameTable
+from acidsql.metastore.catalog_changes import AlterTable, RenameTable
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.metastore.names import is_temporary_table

@@ -18,7 +18,7 @@ from acidsql.commands.partition_normalization import typed
 from acidsql.commands.partitions import named_partitions
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.names import is_hidden
-from acidsql.metastore.changes import RecordStatistics
+from acidsql.metastore.catalog_changes import RecordStatistics
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import LockType, Operation, Table, TableType
 from acidsql.metastore.table_statistics import Statistics

@@ -14,7 +14,7 @@ from acidsql.commands import events, result
 from acidsql.commands.check_constraints import check_condition
 from acidsql.errors import AcidAnalysisError, AcidParseError, quoted_name
 from acidsql.format.identifiers import folded, lowered
-from acidsql.metastore.changes import AlterTable
+from acidsql.metastore.catalog_changes import AlterTable
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.session.acid_session import AcidSession

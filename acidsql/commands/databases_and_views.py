@@ -18,7 +18,7 @@ from acidsql.commands import result
 from acidsql.commands.definitions import check_unique
 from acidsql.errors import AcidAnalysisError, AcidLookupError, quoted_name
 from acidsql.format.identifiers import lowered
-from acidsql.metastore import changes, failures
+from acidsql.metastore import catalog_changes, failures
 from acidsql.metastore.model import Column, Table, TableType
 from acidsql.planning.name_resolution import (
     already_exists,
@@ -102,11 +102,11 @@ def drop_database(session: AcidSession, statement: DropDatabase) -> DataFrame | 
         held = [exclusive_request(table) for table in dropped]
         if held:
             opened.wait_for_locks(held)
-        made: list[changes.CatalogChange] = [
-            changes.DropTable(table=locked_definition(session, table)) for table in dropped
+        made: list[catalog_changes.CatalogChange] = [
+            catalog_changes.DropTable(table=locked_definition(session, table)) for table in dropped
         ]
         if not session.metastore.capabilities.has_other_clients:
-            made.append(changes.DropDatabase(name=name, location=location))
+            made.append(catalog_changes.DropDatabase(name=name, location=location))
         opened.commit(made)
     _drop_in_spark(session, name, location, statement.text)
     if session.has_database(name):  # Spark's catalog may be the same metastore

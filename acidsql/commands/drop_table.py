@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import result
 from acidsql.errors import AcidAnalysisError, quoted_name
-from acidsql.metastore import changes
+from acidsql.metastore import catalog_changes
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import find
 from acidsql.session.acid_session import AcidSession
@@ -41,5 +41,5 @@ def drop(session: AcidSession, table: Table, timeout: float | None = None) -> No
     check_owner(session, table)
     with transaction(session) as opened:
         opened.wait_for_locks([exclusive_request(table)], timeout)
-        opened.commit([changes.DropTable(table=locked_definition(session, table))])
+        opened.commit([catalog_changes.DropTable(table=locked_definition(session, table))])
     session.temp_views.drop_table(table)

@@ -27,7 +27,7 @@ from acidsql.format.identifiers import lowered
 from acidsql.format.names import base_name, delta_name, is_hidden, original_file_name
 from acidsql.format.orc_tail import OrcTail
 from acidsql.format.timestamp_types import LOCAL_TIME, TIMESTAMP, with_timestamps
-from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
+from acidsql.metastore.catalog_changes import DeleteLoadedFiles, LoadedFile
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import FileFormat, Table
 from acidsql.scan.directories import is_acid_file
@@ -35,7 +35,7 @@ from acidsql.scan.relation import projected
 from acidsql.schema.columns import data_schema, has_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import FileVersion, child
-from acidsql.storage.relation import Reading, file_relation
+from acidsql.storage.relation import ReadOptions, file_relation
 from acidsql.storage.splits import DataFile, FileKind
 from acidsql.storage.tails import read_tail
 from acidsql.syntax.lexer import quote
@@ -154,7 +154,7 @@ def write_rows_of(
     )
     read = replace(table, columns=columns)
     relation, _ = file_relation(
-        session.spark, read, list(places), files, Reading(), zone=zone, statistics=statistics
+        session.spark, read, list(places), files, ReadOptions(), zone=zone, statistics=statistics
     )
     rows = projected(session.spark, read, relation).frame()
     every = [quote(column.name) for column in (*table.columns, *table.partition_columns)]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from acidsql.commands.adopt_table import check_location
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.format.names import is_hidden
-from acidsql.metastore import changes, failures
+from acidsql.metastore import catalog_changes, failures
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.planning.name_resolution import (
@@ -129,5 +129,5 @@ def filling(
         current().known_as[staged.full_name] = table.full_name
         make_directory(session.files, table.location)
         with write_transactions(session, [insert_intent(staged, source)], opened) as (write,):
-            write.changes.append(changes.ShowTable(staged=staged, name=table.name))
+            write.changes.append(catalog_changes.ShowTable(staged=staged, name=table.name))
             yield write

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from acidsql.commands import result
 from acidsql.commands.adopt_table import existing
-from acidsql.metastore.changes import AddPartitions, DropPartitions
+from acidsql.metastore.catalog_changes import AddPartitions, DropPartitions
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead

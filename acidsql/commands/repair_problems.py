@@ -28,7 +28,7 @@ from acidsql.format.names import (
 )
 from acidsql.format.orc_tail import OrcTail, append_metadata, parse_tail
 from acidsql.format.partitions import parse_partition_name
-from acidsql.metastore.changes import AddPartitions, AlterTable, RecordWrites
+from acidsql.metastore.catalog_changes import AddPartitions, AlterTable, RecordWrites
 from acidsql.metastore.write_ids_ahead import keep_write_ids_ahead
 from acidsql.scan.snapshot import with_unknown_compactions
 from acidsql.storage.filesystem import FileSystem, child

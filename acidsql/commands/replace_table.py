@@ -23,7 +23,7 @@ from acidsql.commands.generated_columns import check_generated
 from acidsql.commands.insert import publish_empty, write_query
 from acidsql.errors import AcidAnalysisError, quoted_name
 from acidsql.metastore import failures
-from acidsql.metastore.changes import AlterTable
+from acidsql.metastore.catalog_changes import AlterTable
 from acidsql.metastore.history import RecordedStatement, WriteCounts
 from acidsql.metastore.model import Table, TableType
 from acidsql.planning.name_resolution import qualified

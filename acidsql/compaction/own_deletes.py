@@ -50,7 +50,7 @@ from acidsql.transactions.written import next_statement_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class WrittenPartition:
     """Directories that a transaction wrote to one partition or to a table without partitions.
 
     Attributes:
@@ -102,9 +102,9 @@ def complete(transaction: ExplicitTransaction) -> None:
                 write.counts = with_files(files, write.counts, write.publication.placed)
 
 
-def places_of(writes: Sequence[TableWrite]) -> list[Place]:
+def places_of(writes: Sequence[TableWrite]) -> list[WrittenPartition]:
     """Return the places that statements wrote to, by table and partition."""
-    places: dict[tuple[str, tuple[str, ...]], Place] = {}
+    places: dict[tuple[str, tuple[str, ...]], WrittenPartition] = {}
     for write in writes:
         for values, partition in write.places.touched.items():
             key = write.table.full_name, values
@@ -116,7 +116,9 @@ def places_of(writes: Sequence[TableWrite]) -> list[Place]:
             ]
             if not names:
                 continue
-            earlier = places.get(key, Place(partition=partition, writes=(), directories=()))
+            earlier = places.get(
+                key, WrittenPartition(partition=partition, writes=(), directories=())
+            )
             places[key] = replace(
                 earlier,
                 writes=(*earlier.writes, write),
@@ -125,7 +127,9 @@ def places_of(writes: Sequence[TableWrite]) -> list[Place]:
     return list(places.values())
 
 
-def check_not_rebalanced(transaction: ExplicitTransaction, places: Sequence[Place]) -> None:
+def check_not_rebalanced(
+    transaction: ExplicitTransaction, places: Sequence[WrittenPartition]
+) -> None:
     """Check that rows that a transaction deleted still have the row ids that it saw.
 
     A rebalance assigns new row ids. Its lock excludes concurrent writers, but the snapshot of a
@@ -157,7 +161,7 @@ def _name(table: Table, partition: Partition) -> str | None:
     return table.partition_name(partition.values) if table.partition_columns else None
 
 
-def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) -> bool:
+def _complete(transaction: ExplicitTransaction, place: WrittenPartition, staged_in: str) -> bool:
     """Rewrite the directories of a place that contain deleted rows, or their delete events.
 
     Returns:
@@ -217,7 +221,7 @@ def _complete(transaction: ExplicitTransaction, place: Place, staged_in: str) ->
 
 
 def _names_own_rows(
-    session: AcidSession, listings: Listings, place: Place, directory: AcidDirectory
+    session: AcidSession, listings: Listings, place: WrittenPartition, directory: AcidDirectory
 ) -> bool:
     """Return whether a directory has delete events for rows of the transaction's write id.
 
@@ -232,7 +236,10 @@ def _names_own_rows(
 
 
 def _statements_deleted_from(
-    session: AcidSession, listings: Listings, place: Place, delete_deltas: set[AcidDirectory]
+    session: AcidSession,
+    listings: Listings,
+    place: WrittenPartition,
+    delete_deltas: set[AcidDirectory],
 ) -> frozenset[int] | None:
     """Return the ids of statements with deleted rows; None if there are too many events to read."""
     files: list[DeleteFile] = [
@@ -253,7 +260,7 @@ def _statements_deleted_from(
 def _snapshot_of(
     transaction: ExplicitTransaction,
     listings: Listings,
-    place: Place,
+    place: WrittenPartition,
     directories: Sequence[AcidDirectory],
 ) -> TableSnapshot:
     """Return a snapshot that contains only the given directories of the transaction."""
@@ -276,7 +283,7 @@ def _snapshot_of(
 def _write(
     session: AcidSession,
     snapshot: TableSnapshot,
-    place: Place,
+    place: WrittenPartition,
     staged: Sequence[str],
     rewritten: str,
 ) -> None:

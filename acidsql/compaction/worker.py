@@ -25,7 +25,7 @@ from acidsql.format.partitions import parse_partition_name
 from acidsql.format.selection import AcidState
 from acidsql.format.valid_lists import compactor_write_ids
 from acidsql.injection_points import Point, reach
-from acidsql.metastore.changes import RecordCompaction
+from acidsql.metastore.catalog_changes import RecordCompaction
 from acidsql.metastore.history import UNCOUNTED, WriteCounts
 from acidsql.metastore.model import (
     NO_LIMITS,

@@ -14,12 +14,12 @@ from pyspark.sql.types import DataType
 from acidsql import api, bridge
 from acidsql.copies.checksums import compare, fields_of
 from acidsql.copies.columns import check_columns, plan_columns
-from acidsql.copies.places import FILE_FORMATS, TABLE_FORMATS, Place, parse_place
-from acidsql.copies.progress import Begun, Progress, has_progress
+from acidsql.copies.places import FILE_FORMATS, TABLE_FORMATS, ForeignTable, parse_place
+from acidsql.copies.progress import Begun, ConversionProgress, has_progress
 from acidsql.copies.report import ColumnReport, CopyReport
 from acidsql.copies.sources import (
     Piece,
-    Source,
+    SourceVersion,
     batches,
     check_partition_texts,
     open_source,
@@ -107,7 +107,7 @@ def convert(  # noqa: PLR0913 - options have names
     _refuse_acid_source(spark, place)
     table = _target(spark, target)
     is_known = table is not None and has_progress(spark, table)
-    begun = Progress(spark, target).begun() if is_known else None
+    begun = ConversionProgress(spark, target).begun() if is_known else None
     _check_target(spark, target, place, table, begun)
     with api.working(spark) as session:
         opened = open_source(
@@ -144,7 +144,7 @@ def convert(  # noqa: PLR0913 - options have names
         source=opened,
         target=target,
         planned=planned,
-        progress=Progress(spark, target),
+        progress=ConversionProgress(spark, target),
         state=Begun(source=str(place), version=opened.version, plan=planned.digest, done=0),
     )
     copied = work.copy(on_batch)
@@ -197,7 +197,7 @@ class _Plan:
 
 
 def _plan(
-    source: Source,
+    source: SourceVersion,
     select: Sequence[str] | None,
     partition_by: Sequence[str] | None,
     target: Table | None,
@@ -228,7 +228,7 @@ def _plan(
 
 
 def _target_partitions(
-    source: Source, frame: DataFrame, requested: Sequence[str] | None, target: Table | None
+    source: SourceVersion, frame: DataFrame, requested: Sequence[str] | None, target: Table | None
 ) -> tuple[str, ...]:
     """Return the names of the partition columns of the target."""
     known = {folded(name): name for name in frame.columns}
@@ -296,10 +296,10 @@ class _Conversion:
     """
 
     spark: SparkSession
-    source: Source
+    source: SourceVersion
     target: str
     planned: _Plan
-    progress: Progress
+    progress: ConversionProgress
     state: Begun
 
     def copy(self, on_batch: OnBatch | None) -> int:
@@ -349,7 +349,7 @@ class _Conversion:
             return run_again_after_conflicts(session, copy)
 
 
-def _refuse_acid_source(spark: SparkSession, place: Place) -> None:
+def _refuse_acid_source(spark: SparkSession, place: ForeignTable) -> None:
     if place.format == "table" and _target(spark, place.name) is not None:
         raise AcidAnalysisError(
             "INVALID_PARAMETER_VALUE",
@@ -365,7 +365,7 @@ def _target(spark: SparkSession, name: str) -> Table | None:
 
 
 def _check_target(
-    spark: SparkSession, target: str, place: Place, table: Table | None, begun: Begun | None
+    spark: SparkSession, target: str, place: ForeignTable, table: Table | None, begun: Begun | None
 ) -> None:
     """Refuse a target that contains rows of another origin than this conversion."""
     if table is None:

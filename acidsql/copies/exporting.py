@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from acidsql import api, bridge
 from acidsql.copies.checksums import compare, fields_of
-from acidsql.copies.places import EXPORT_FORMATS, FILE_FORMATS, Place, parse_place
+from acidsql.copies.places import EXPORT_FORMATS, FILE_FORMATS, ForeignTable, parse_place
 from acidsql.copies.report import ColumnReport, CopyReport
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded
@@ -94,7 +94,7 @@ def export(
 
 
 def _write(
-    frame: DataFrame, place: Place, partitions: Sequence[str], options: Mapping[str, str]
+    frame: DataFrame, place: ForeignTable, partitions: Sequence[str], options: Mapping[str, str]
 ) -> None:
     if place.format == "iceberg" and not place.is_path:
         writer = frame.writeTo(place.name).using("iceberg").options(**options)
@@ -105,7 +105,7 @@ def _write(
     (made.partitionBy(*partitions) if partitions else made).save(place.name)
 
 
-def _read(spark: SparkSession, place: Place, frame: DataFrame) -> DataFrame:
+def _read(spark: SparkSession, place: ForeignTable, frame: DataFrame) -> DataFrame:
     reader = spark.read.format(place.format)
     if place.format in FILE_FORMATS:
         # Spark would guess the types of partition columns from the names of directories.

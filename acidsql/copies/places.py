@@ -17,7 +17,7 @@ _STRICT = {"csv": {"mode": "FAILFAST"}, "json": {"mode": "FAILFAST"}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ForeignTable:
     """Place of a table of another format.
 
     Attributes:
@@ -38,7 +38,7 @@ class Place:
         return self.format in FILE_FORMATS or "/" in self.name
 
 
-def parse_place(text: str, formats: tuple[str, ...], *, tables: bool) -> Place:
+def parse_place(text: str, formats: tuple[str, ...], *, tables: bool) -> ForeignTable:
     """Parse a place.
 
     Args:
@@ -50,15 +50,15 @@ def parse_place(text: str, formats: tuple[str, ...], *, tables: bool) -> Place:
         AcidAnalysisError: INVALID_PARAMETER_VALUE.
 
     >>> parse_place("delta:s3a://bucket/t", ("delta",), tables=False)
-    Place(format='delta', name='s3a://bucket/t')
+    ForeignTable(format='delta', name='s3a://bucket/t')
     >>> str(parse_place("db.t", ("delta",), tables=True))
     'db.t'
     """
     kind, colon, name = text.partition(":")
     if colon and kind.lower() in formats and name:
-        return Place(format=kind.lower(), name=name)
+        return ForeignTable(format=kind.lower(), name=name)
     if tables and text and "/" not in text and not colon:
-        return Place(format="table", name=text)
+        return ForeignTable(format="table", name=text)
     forms = [f"{one}:PATH" for one in formats]
     raise AcidAnalysisError(
         "INVALID_PARAMETER_VALUE",
@@ -68,12 +68,12 @@ def parse_place(text: str, formats: tuple[str, ...], *, tables: bool) -> Place:
     )
 
 
-def reader_options(place: Place, given: Mapping[str, str]) -> dict[str, str]:
+def reader_options(place: ForeignTable, given: Mapping[str, str]) -> dict[str, str]:
     """Return the options of Spark's reader.
 
     Unless the given options set ``mode``, a malformed CSV or JSON record is an error.
 
-    >>> reader_options(Place(format="csv", name="/in"), {"header": "true"})
+    >>> reader_options(ForeignTable(format="csv", name="/in"), {"header": "true"})
     {'mode': 'FAILFAST', 'header': 'true'}
     """
     strict = _STRICT.get(place.format, {})

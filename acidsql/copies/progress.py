@@ -52,7 +52,7 @@ def has_progress(spark: SparkSession, target: Table) -> bool:
         return session.metastore.find_table(target.database, CONVERSIONS) is not None
 
 
-class Progress:
+class ConversionProgress:
     """Rows of one conversion in the table of conversions, which is created if it is missing."""
 
     def __init__(self, spark: SparkSession, target: str) -> None:

@@ -26,7 +26,7 @@ from pyspark.sql.types import (
     StringType,
 )
 
-from acidsql.copies.places import FILE_FORMATS, Place, reader_options
+from acidsql.copies.places import FILE_FORMATS, ForeignTable, reader_options
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import folded
 from acidsql.format.partitions import unescape
@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SourceVersion:
     """Version of a table of another format.
 
     Attributes:
@@ -84,7 +84,7 @@ class Source:
     """
 
     spark: SparkSession
-    place: Place
+    place: ForeignTable
     options: Mapping[str, str]
     version: str | None
     frame: DataFrame
@@ -127,7 +127,9 @@ def batches_of(
     return tuple(map(tuple, groups)) or ((),)
 
 
-def batches(source: Source, batch_bytes: int, batch_rows: int) -> tuple[tuple[Piece, ...], ...]:
+def batches(
+    source: SourceVersion, batch_bytes: int, batch_rows: int
+) -> tuple[tuple[Piece, ...], ...]:
     """Return the batches of a source.
 
     The batches of file formats contain up to ``batch_bytes`` bytes, and those of tables contain
@@ -141,11 +143,11 @@ def batches(source: Source, batch_bytes: int, batch_rows: int) -> tuple[tuple[Pi
 def open_source(
     spark: SparkSession,
     files: FileSystem,
-    place: Place,
+    place: ForeignTable,
     options: Mapping[str, str],
     schema: str | None,
     version: str | None,
-) -> Source:
+) -> SourceVersion:
     """Open a source.
 
     Args:
@@ -180,7 +182,7 @@ def open_source(
         reader = reader.option(_VERSION_OPTIONS[kind], version)
     frame = _load(reader, place)
     columns = _partition_columns(spark, place, kind, frame)
-    return Source(
+    return SourceVersion(
         spark=spark,
         place=place,
         options=options,
@@ -196,7 +198,7 @@ def open_source(
 _VERSION_OPTIONS = {"delta": "versionAsOf", "iceberg": "snapshot-id"}
 
 
-def _load(reader: DataFrameReader, place: Place) -> DataFrame:
+def _load(reader: DataFrameReader, place: ForeignTable) -> DataFrame:
     if place.format == "table":
         return reader.table(place.name)
     return reader.format(place.format).load(place.name)
@@ -205,11 +207,11 @@ def _load(reader: DataFrameReader, place: Place) -> DataFrame:
 def _open_files(
     spark: SparkSession,
     files: FileSystem,
-    place: Place,
+    place: ForeignTable,
     reader: DataFrameReader,
     options: Mapping[str, str],
     schema: str | None,
-) -> Source:
+) -> SourceVersion:
     above = next((value for key, value in options.items() if key.lower() == "basepath"), None)
     if above is None and _GLOB.search(place.name):
         raise AcidAnalysisError(
@@ -224,7 +226,7 @@ def _open_files(
     base = files.qualify(above or place.name)
     keys = partition_keys(base, [path for path, _, _ in listed])
     known = {folded(name): name for name in frame.columns}
-    return Source(
+    return SourceVersion(
         spark=spark,
         place=place,
         options=options,
@@ -280,7 +282,7 @@ def _digest(listed: Sequence[tuple[str, int, int]]) -> str:
     return sha256(json.dumps(listed).encode()).hexdigest()
 
 
-def _provider(spark: SparkSession, place: Place) -> str:
+def _provider(spark: SparkSession, place: ForeignTable) -> str:
     """Return the format of a table in one of Spark's catalogs."""
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {place.name}").collect()
     return next((str(r[1]).lower() for r in rows if r[0] == "Provider"), "view")
@@ -302,7 +304,7 @@ def _check_delta(spark: SparkSession) -> None:
         )
 
 
-def _newest(spark: SparkSession, place: Place, kind: str) -> str | None:
+def _newest(spark: SparkSession, place: ForeignTable, kind: str) -> str | None:
     """Return the newest version; None if the format has no versions, or the table no rows."""
     if kind == "delta":
         named = place.name if place.format == "table" else f"delta.{quote(place.name)}"
@@ -313,7 +315,7 @@ def _newest(spark: SparkSession, place: Place, kind: str) -> str | None:
     return None
 
 
-def _metadata(spark: SparkSession, place: Place, name: str) -> DataFrame:
+def _metadata(spark: SparkSession, place: ForeignTable, name: str) -> DataFrame:
     """Return a metadata table of an Iceberg table."""
     if place.format == "table":
         return spark.table(f"{place.name}.{name}")
@@ -322,7 +324,7 @@ def _metadata(spark: SparkSession, place: Place, name: str) -> DataFrame:
 
 
 def _partition_columns(
-    spark: SparkSession, place: Place, kind: str, frame: DataFrame
+    spark: SparkSession, place: ForeignTable, kind: str, frame: DataFrame
 ) -> tuple[str, ...]:
     """Return the names of the partition columns of a table.
 
@@ -357,7 +359,7 @@ def _partitions(frame: DataFrame, columns: Sequence[str]) -> tuple[Piece, ...]:
     return tuple(sorted(pieces, key=lambda piece: piece.key))
 
 
-def check_partition_texts(source: Source, columns: Sequence[str]) -> None:
+def check_partition_texts(source: SourceVersion, columns: Sequence[str]) -> None:
     """Refuse empty strings in partition columns, because Hive reads them as NULL.
 
     Raises:

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from acidsql.arrow_reader.reading import read_transaction
 from acidsql.datasource.change_options import CHANGE_FEED, ChangeOptions
-from acidsql.datasource.changes import Changes, ChangeTask
+from acidsql.datasource.change_reader import Changes, ChangeTask
 from acidsql.datasource.options import SourceOptions
 from acidsql.datasource.types import spark_batches
 from acidsql.errors import AcidAnalysisError

@@ -11,7 +11,8 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.arrow_reader.data_files import DataFile, data_files
+from acidsql.arrow_reader.cached_files import CachedFiles, local_source
+from acidsql.arrow_reader.data_files import ArrowDataFile, data_files
 from acidsql.arrow_reader.deleted_rows import DeletedRows
 from acidsql.arrow_reader.reading import (
     check_readable,
@@ -19,8 +20,7 @@ from acidsql.arrow_reader.reading import (
     wanted_of,
     wanted_partitions,
 )
-from acidsql.arrow_reader.rows import RowReader, Stripe, Wanted, partitions_of, stripes_of
-from acidsql.arrow_reader.source import Source, local_source
+from acidsql.arrow_reader.rows import FileStripe, RowReader, Wanted, partitions_of, stripes_of
 from acidsql.datasource.options import SourceOptions
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.limits import limits
@@ -37,7 +37,7 @@ from acidsql.streaming.client import Client
 class FilePart:
     """Some stripes of a file: the number of each, and how many rows of the file precede it."""
 
-    file: DataFile
+    file: ArrowDataFile
     stripes: tuple[tuple[int, int], ...]
 
 
@@ -88,7 +88,7 @@ class TaskPart:
         )
         for part in self.files:
             for number, first_row in part.stripes:
-                batch = reader.read(Stripe(part.file, number, first_row))
+                batch = reader.read(FileStripe(part.file, number, first_row))
                 if batch is not None:
                     yield batch
 
@@ -149,7 +149,7 @@ def _planned(
 
 def _snapshot(
     client: Client,
-    source: Source,
+    source: CachedFiles,
     table: Table,
     wanted: Wanted,
     moment: Moment | None,
@@ -169,14 +169,16 @@ def _snapshot(
     )
 
 
-def _groups(source: Source, snapshot: TableSnapshot, wanted: Wanted) -> Iterator[list[Stripe]]:
+def _groups(
+    source: CachedFiles, snapshot: TableSnapshot, wanted: Wanted
+) -> Iterator[list[FileStripe]]:
     """Yield the stripes of a snapshot that can have matching rows, in one group for each task."""
     files = data_files(source, snapshot)
     stripes = stripes_of(files, wanted, partitions_of(snapshot, wanted))
     return weighted_groups(stripes, stripe_bytes, limits().task_stripe_bytes)
 
 
-def stripe_bytes(stripe: Stripe) -> int:
+def stripe_bytes(stripe: FileStripe) -> int:
     """Return the size of a stripe in its file."""
     extent = stripe.file.known.tail.stripes[stripe.number]
     return extent.index_length + extent.data_length + extent.footer_length
@@ -186,7 +188,7 @@ def _task(
     snapshot: TableSnapshot,
     names: tuple[str, ...],
     rows: pc.Expression | None,
-    stripes: Sequence[Stripe],
+    stripes: Sequence[FileStripe],
 ) -> TaskPart:
     """Return a task that contains only the partitions that it needs."""
     ordinals, files = file_parts(stripes)
@@ -201,7 +203,7 @@ def _task(
     )
 
 
-def file_parts(stripes: Sequence[Stripe]) -> tuple[list[int], tuple[FilePart, ...]]:
+def file_parts(stripes: Sequence[FileStripe]) -> tuple[list[int], tuple[FilePart, ...]]:
     """Group stripes by file, and return the ordinals of their partitions.
 
     Each file refers to its partition by an index into these ordinals.

@@ -37,7 +37,7 @@ from acidsql.datasource.options import (
 )
 from acidsql.datasource.reading import TaskPart, plan_tasks, read_now
 from acidsql.datasource.types import change_names, schema_ddl, spark_batches
-from acidsql.datasource.writing import Staging, commit_batch, commit_staged, staging_for
+from acidsql.datasource.writing import SharedStaging, commit_batch, commit_staged, staging_for
 from acidsql.errors import AcidAnalysisError
 from acidsql.scan.change_form import check_has_changes
 from acidsql.scan.versions import at_moment
@@ -225,7 +225,7 @@ def _paths(messages: Sequence[Any]) -> list[Path]:
 class AcidWriter(DataSourceArrowWriter):  # type: ignore[misc]
     """Writer of rows: tasks stage the rows, and the commit appends them in one transaction."""
 
-    def __init__(self, options: SourceOptions, staging: Staging) -> None:
+    def __init__(self, options: SourceOptions, staging: SharedStaging) -> None:
         self._options = options
         self._staging = staging
         # Tasks must not create the directory: a task that ends after the write has failed would
@@ -252,7 +252,7 @@ if _StreamArrowWriter is not None:
     class AcidStreamWriter(_StreamArrowWriter):  # type: ignore[misc, valid-type]
         """Writer of the batches of a stream: each exactly once, in one transaction."""
 
-        def __init__(self, options: SourceOptions, staging: Staging) -> None:
+        def __init__(self, options: SourceOptions, staging: SharedStaging) -> None:
             self._options = options
             self._staging = staging
 

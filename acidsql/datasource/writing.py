@@ -36,7 +36,7 @@ assert is_hidden(STAGING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Staging:
+class SharedStaging:
     """Staging directory of a write, on the local disk or on a disk that all machines share."""
 
     directory: Path
@@ -86,7 +86,7 @@ def read_staged(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
                 yield file.get_batch(number)
 
 
-def staging_for(options: SourceOptions, names: Sequence[str]) -> Staging:
+def staging_for(options: SourceOptions, names: Sequence[str]) -> SharedStaging:
     """Check that rows with some columns can be written to a table; return a staging directory.
 
     Args:
@@ -103,7 +103,7 @@ def staging_for(options: SourceOptions, names: Sequence[str]) -> Staging:
     above = local_path(table.location)
     assert above is not None  # without ``storage``, a connection writes only here
     _delete_old(above)
-    return Staging(directory=above / f"{STAGING}{uuid4().hex}")
+    return SharedStaging(directory=above / f"{STAGING}{uuid4().hex}")
 
 
 def _check_names(table: Table, names: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from acidsql.errors import AcidDialectError, AcidParseError
-from acidsql.syntax.places import Place, place_of, shortened
+from acidsql.syntax.places import TextPosition, place_of, shortened
 
 _WORD = re.compile(r"\w*")
 
@@ -29,6 +29,6 @@ def unsupported(text: str, offset: int, *, problem: str, instead: str) -> AcidDi
     return AcidDialectError(message, **_place(text, offset))
 
 
-def _place(text: str, offset: int) -> Place:
+def _place(text: str, offset: int) -> TextPosition:
     word = _WORD.match(text, offset)
     return place_of(text, offset, word[0] if word else "")

@@ -15,7 +15,7 @@ from acidsql.dialects.refusals import malformed, unsupported
 from acidsql.dialects.tokens import Node, Token, flat, read_nodes, word_of
 from acidsql.dialects.translation import Translation, refuse_view
 from acidsql.dialects.trino_nodes import written
-from acidsql.dialects.trino_trees import Source
+from acidsql.dialects.trino_trees import StatementSource
 from acidsql.syntax.lexer import quote
 
 _SETTINGS = {
@@ -92,7 +92,7 @@ def _translated(text: str, nodes: Sequence[Node]) -> str:
 
     pieces, names, offsets = _masked(text, nodes)
     masked = "".join(pieces)
-    source = Source(text=text, tokens=tuple(flat(nodes)), names=names)
+    source = StatementSource(text=text, tokens=tuple(flat(nodes)), names=names)
     try:
         tree: Any = sqlglot.parse_one(masked, read="trino")
     except ParseError as error:

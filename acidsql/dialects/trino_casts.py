@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from acidsql.dialects.templates import filled
-from acidsql.dialects.trino_trees import Source, operand_of, raw, sql_of, string_of
+from acidsql.dialects.trino_trees import StatementSource, operand_of, raw, sql_of, string_of
 
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
 _TYPES = frozenset({"BOOLEAN", "DOUBLE", "FLOAT", "DATE", "VARBINARY"})
@@ -18,13 +18,13 @@ _ROUNDED = (
 )
 
 
-def cast(source: Source, node: Any) -> Any:
+def cast(source: StatementSource, node: Any) -> Any:
     """Return the expression that replaces a CAST or TRY_CAST."""
     function = "TRY_CAST" if type(node).__name__ == "TryCast" else "CAST"
     return raw(_cast_to(source, function, node.this, operand_of(node.this), node.args["to"]))
 
 
-def _cast_to(source: Source, function: str, node: Any, value: str, kind: Any) -> str:
+def _cast_to(source: StatementSource, function: str, node: Any, value: str, kind: Any) -> str:
     """Return the text of a cast.
 
     Args:
@@ -64,7 +64,7 @@ def _keeps_fraction(value: Any, parameters: list[str]) -> bool:
     return len(literal.partition(".")[2]) <= int(parameters[0] if parameters else "3")
 
 
-def _integer(source: Source, function: str, node: Any, value: str, name: str) -> str:
+def _integer(source: StatementSource, function: str, node: Any, value: str, name: str) -> str:
     is_literal = type(node).__name__ == "Literal"
     if is_literal and (node.is_string or str(node.this).isdigit()):
         return f"{function}({value} AS {name})"

@@ -13,7 +13,7 @@ from typing import Any
 from acidsql.dialects.refusals import unsupported
 from acidsql.dialects.trino_calls import Call, text_of
 from acidsql.dialects.trino_casts import cast
-from acidsql.dialects.trino_trees import Source, operand_of, raw, shown, sql_of, string_of
+from acidsql.dialects.trino_trees import StatementSource, operand_of, raw, shown, sql_of, string_of
 from acidsql.dialects.trino_unnest import unnest, with_lateral_views
 
 # Classes that sqlglot writes for Spark with the same meaning.
@@ -48,10 +48,10 @@ _PARTS = {
     "MINUTE": "minute({0})",
     "SECOND": "second({0})",
 }
-Rule = Callable[[Source, Any], Any]
+Rule = Callable[[StatementSource, Any], Any]
 
 
-def written(source: Source, tree: Any) -> Any:
+def written(source: StatementSource, tree: Any) -> Any:
     """Change a tree so that its text for Spark has the meaning of the tree in Trino.
 
     Raises:
@@ -84,7 +84,7 @@ def _is_date(node: Any) -> bool:
     return bool(re.fullmatch(r"CAST\(.* AS DATE\)|CURRENT_DATE(\(\))?", text, re.DOTALL))
 
 
-def _function(source: Source, node: Any) -> Any:
+def _function(source: StatementSource, node: Any) -> Any:
     name, start = source.names.get(str(node.this).lower(), ("", 0))
     if not name:
         source.refuse(str(node.this), f"{node.this}() is not carried over to Spark", "leave it out")
@@ -108,7 +108,7 @@ def _function(source: Source, node: Any) -> Any:
     return raw(text_of(call))
 
 
-def _div(source: Source, node: Any) -> Any:
+def _div(source: StatementSource, node: Any) -> Any:
     """Refuse divisions of integers and decimals, whose results have other types in Spark."""
     if not any(_is_double(side) for side in (node.this, node.expression)):
         source.refuse(
@@ -129,7 +129,7 @@ def _is_double(node: Any) -> bool:
     )
 
 
-def _bracket(_source: Source, node: Any) -> Any:
+def _bracket(_source: StatementSource, node: Any) -> Any:
     """Return an element by its 1-based position; a missing element is an error."""
     key = node.expressions[0]
     # sqlglot has already subtracted 1 from a number.
@@ -140,7 +140,7 @@ def _bracket(_source: Source, node: Any) -> Any:
     return raw(f"element_at({sql_of(node.this)}, {text})")
 
 
-def _like(_source: Source, node: Any) -> Any:
+def _like(_source: StatementSource, node: Any) -> Any:
     """Escape backslashes in a pattern, because only ESCAPE gives them a meaning in Trino."""
     if type(node.parent).__name__ == "Escape":
         return node
@@ -153,21 +153,21 @@ def _like(_source: Source, node: Any) -> Any:
     return node
 
 
-def _extract(source: Source, node: Any) -> Any:
+def _extract(source: StatementSource, node: Any) -> Any:
     part = str(node.this).upper()
     if part not in _PARTS:
         source.refuse("EXTRACT", f"EXTRACT({part} …) is not carried over", "use another part")
     return raw(_PARTS[part].format(operand_of(node.expression)))
 
 
-def _map(_source: Source, node: Any) -> Any:
+def _map(_source: StatementSource, node: Any) -> Any:
     keys, values = node.args.get("keys"), node.args.get("values")
     if keys is None or not sql_of(keys):
         return raw("map()")
     return raw(f"map_from_arrays({sql_of(keys)}, {sql_of(values)})")
 
 
-def _trim(source: Source, node: Any) -> Any:
+def _trim(source: StatementSource, node: Any) -> Any:
     if node.args.get("expression") is not None:
         return node
     trimmed = Call(
@@ -182,7 +182,7 @@ def _trim(source: Source, node: Any) -> Any:
     return raw(text_of(trimmed))
 
 
-def _kept(_source: Source, node: Any) -> Any:
+def _kept(_source: StatementSource, node: Any) -> Any:
     return node
 
 

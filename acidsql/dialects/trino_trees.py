@@ -21,7 +21,7 @@ _WHOLE_NODES = frozenset(_WHOLE.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class StatementSource:
     """Statement of a tree.
 
     Attributes:
@@ -40,7 +40,7 @@ class Source:
         raise unsupported(self.text, offset, problem=problem, instead=instead)
 
 
-def shown(source: Source, node: Any) -> str:
+def shown(source: StatementSource, node: Any) -> str:
     """Return the beginning of a node's text, with the user's function names."""
     text = re.sub(
         r"\bacidsql_f\d+\b",

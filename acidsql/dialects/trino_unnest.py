@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from acidsql.dialects.trino_trees import Source, operand_of, raw, sql_of
+from acidsql.dialects.trino_trees import StatementSource, operand_of, raw, sql_of
 
 
-def with_lateral_views(source: Source, node: Any) -> Any:
+def with_lateral_views(source: StatementSource, node: Any) -> Any:
     """Replace joins with UNNEST by lateral views, which come after all joins."""
     from sqlglot import exp  # noqa: PLC0415 - as in tokens.py
 
@@ -25,7 +25,7 @@ def with_lateral_views(source: Source, node: Any) -> Any:
     return node
 
 
-def _lateral_view(source: Source, join: Any, exp: Any) -> Any:
+def _lateral_view(source: StatementSource, join: Any, exp: Any) -> Any:
     unnest = join.this
     side = str(join.args.get("side") or "").upper()
     condition = join.args.get("on")
@@ -51,7 +51,7 @@ def _lateral_view(source: Source, join: Any, exp: Any) -> Any:
     )
 
 
-def _exploded(source: Source, unnest: Any, *, has_offset: bool) -> str:
+def _exploded(source: StatementSource, unnest: Any, *, has_offset: bool) -> str:
     operands = [operand_of(operand) for operand in unnest.expressions]
     if len(operands) == 1 and not has_offset:
         return f"explode({operands[0]})"
@@ -68,7 +68,7 @@ def _exploded(source: Source, unnest: Any, *, has_offset: bool) -> str:
     return f"inline(arrays_zip({listed}))"
 
 
-def unnest(source: Source, node: Any) -> Any:
+def unnest(source: StatementSource, node: Any) -> Any:
     """Keep an UNNEST in a join, which the SELECT around it replaces; refuse any other."""
     if type(node.parent).__name__ != "Join":
         source.refuse(

@@ -36,7 +36,7 @@ from acidsql.schema.columns import data_schema, file_schema, has_type
 from acidsql.schema.spark_limits import has_nested_type
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.filesystem import child
-from acidsql.storage.relation import Reading
+from acidsql.storage.relation import ReadOptions
 from acidsql.syntax.lexer import quote
 from acidsql.syntax.literals import string_value
 
@@ -75,7 +75,7 @@ def rows(session: AcidSession, record: ScanRecord, *, as_stored: bool = False) -
             table,
             snapshot.partitions,
             plain_files(snapshot, scanned),
-            Reading(zone=session.jvm_time_zone if as_stored else None),
+            ReadOptions(zone=session.jvm_time_zone if as_stored else None),
             statistics=(max(1, record.bytes), -1),
         )
         return projected(session.spark, table, files).frame()

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from acidsql.format.paths import parent
 from acidsql.injection_points import Point, reach
-from acidsql.metastore.changes import FileOperation, LoadedFile
+from acidsql.metastore.catalog_changes import FileOperation, LoadedFile
 
 _DONE = "_done"
 _LOADED_PREFIX = "_acidsql_loaded_"

@@ -34,7 +34,7 @@ _ISO_DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class PartitionComparison:
     """Comparison of a partition column with constants.
 
     Attributes:
@@ -48,7 +48,7 @@ class Comparison:
     values: tuple[int | str | date, ...]
 
 
-PartitionFilter = tuple[tuple[Comparison, ...], ...]
+PartitionFilter = tuple[tuple[PartitionComparison, ...], ...]
 """Alternatives (OR), each the comparisons that must hold together (AND). An empty filter, and an
 empty alternative, accept all partitions."""
 
@@ -65,7 +65,7 @@ def accepts(accepted: PartitionFilter, values: Sequence[str]) -> bool:
     )
 
 
-def _meets(comparison: Comparison, text: str) -> bool:
+def _meets(comparison: PartitionComparison, text: str) -> bool:
     first = comparison.values[0]
     if isinstance(first, int):
         if not _WHOLE_NUMBER.fullmatch(text):
@@ -76,7 +76,7 @@ def _meets(comparison: Comparison, text: str) -> bool:
     return _compare(comparison, text.encode())
 
 
-def _compare(comparison: Comparison, value: int | bytes) -> bool:
+def _compare(comparison: PartitionComparison, value: int | bytes) -> bool:
     constants = [v if isinstance(v, int) else str(v).encode() for v in comparison.values]
     return any(_OPERATORS[comparison.operator](value, constant) for constant in constants)
 
@@ -90,7 +90,7 @@ def sqlite_condition(accepted: PartitionFilter, values: str) -> tuple[str, list[
     """
     parameters: list[int | str] = []
 
-    def text_of(comparison: Comparison) -> str:
+    def text_of(comparison: PartitionComparison) -> str:
         text = f"json_extract({values}, '$[{comparison.ordinal}]')"
         first, symbol = comparison.values[0], comparison.operator
         marks = ", ".join("?" * len(comparison.values))
@@ -125,7 +125,9 @@ def hive_filter(accepted: PartitionFilter, columns: Sequence[str]) -> str | None
     return " or ".join(f"({' and '.join(alternative)})" for alternative in alternatives)
 
 
-def _hive_comparisons(alternative: Sequence[Comparison], columns: Sequence[str]) -> Iterator[str]:
+def _hive_comparisons(
+    alternative: Sequence[PartitionComparison], columns: Sequence[str]
+) -> Iterator[str]:
     for comparison in alternative:
         column = columns[comparison.ordinal]
         if comparison.operator != "=" or not _HIVE_NAME.fullmatch(column):

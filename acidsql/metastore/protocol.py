@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
+from acidsql.metastore.catalog_changes import CatalogChange
 from acidsql.metastore.catalog_protocol import CatalogProtocol
-from acidsql.metastore.changes import CatalogChange
 from acidsql.metastore.comparison import Compared, ConcurrentWrite
 from acidsql.metastore.history import HistoryEntry, RecordedStatement
 from acidsql.metastore.model import (

@@ -11,7 +11,7 @@ from acidsql.metastore.model import Table
 from acidsql.metastore.protocol import Metastore
 
 
-class Names(Protocol):
+class FileLister(Protocol):
     """File system that lists the files of tables."""
 
     def names(self, path: str) -> Sequence[str]:
@@ -26,7 +26,7 @@ class Learner(Protocol):
         """The metastore."""
 
     @property
-    def files(self) -> Names:
+    def files(self) -> FileLister:
         """File system of the tables."""
 
     @property

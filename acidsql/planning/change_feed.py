@@ -11,7 +11,7 @@ from acidsql.metastore.model import Table
 from acidsql.metastore.moments import ChangeRange, Moment
 from acidsql.scan.change_form import COMMIT_TIMESTAMP, ChangeForm
 from acidsql.scan.change_lists import ChangeLists
-from acidsql.scan.changes import change_plan
+from acidsql.scan.change_plan import change_plan
 from acidsql.scan.record import ScanRecord
 from acidsql.scan.required_rows import RequiredRows
 from acidsql.session.acid_session import AcidSession

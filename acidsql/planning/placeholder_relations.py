@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from acidsql import bridge
 from acidsql.format.identifiers import folded
 from acidsql.metastore.model import Table
-from acidsql.scan.changes import change_schema
+from acidsql.scan.change_plan import change_schema
 from acidsql.scan.columns import scan_schema
 from acidsql.schema.columns import partition_schema
 

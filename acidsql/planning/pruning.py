@@ -15,7 +15,7 @@ from acidsql import bridge
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
-from acidsql.metastore.partition_filter import MOST_VALUES, Comparison, PartitionFilter
+from acidsql.metastore.partition_filter import MOST_VALUES, PartitionComparison, PartitionFilter
 from acidsql.planning.change_request import pushable
 from acidsql.planning.generated_partitions import with_generated_conditions
 from acidsql.planning.placeholder_relations import Occurrence
@@ -179,7 +179,7 @@ def _partition_filter(
 
 def _comparisons(
     spark: SparkSession, table: Table, conjuncts: Sequence[bridge.Conjunct]
-) -> Iterator[Comparison]:
+) -> Iterator[PartitionComparison]:
     ordinals = {c.name: i for i, c in enumerate(table.partition_columns)}
     for name, operator, constants in bridge.comparisons(spark, conjuncts):
         column = table.partition_columns[ordinals[name]] if name in ordinals else None
@@ -187,4 +187,4 @@ def _comparisons(
             continue
         kind = _COMPARED.get(column.type.lower())
         if kind is not None and all(type(constant) is kind for constant in constants):
-            yield Comparison(ordinal=ordinals[name], operator=operator, values=constants)
+            yield PartitionComparison(ordinal=ordinals[name], operator=operator, values=constants)

@@ -62,7 +62,7 @@ class Membership:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SubqueryCondition:
     """Condition with scalar subqueries on the required rows of a placeholder.
 
     Attributes:
@@ -74,7 +74,7 @@ class Comparison:
     values: Sequence[tuple[bridge.Expression, Query]]
 
 
-Lookup = Membership | Comparison
+Lookup = Membership | SubqueryCondition
 
 
 def without_pruning(
@@ -111,8 +111,8 @@ def without_pruning(
 
 def comparison(
     spark: SparkSession, relation: bridge.FileRelation, condition: bridge.FilterConjunct
-) -> Comparison | None:
-    """Build the ``Comparison`` of a condition with subqueries.
+) -> SubqueryCondition | None:
+    """Build the ``SubqueryCondition`` of a condition with subqueries.
 
     Returns:
         None if the condition has other columns than partition columns, or a subquery that is not
@@ -128,7 +128,7 @@ def comparison(
             return None
         if not any(bridge.same(subquery.node, other) for other, _ in values):
             values.append((subquery.node, query))
-    return Comparison(condition.expression, values)
+    return SubqueryCondition(condition.expression, values)
 
 
 def _query(spark: SparkSession, plan: bridge.LogicalPlan) -> Query | None:
@@ -166,7 +166,7 @@ def evaluate(
     Returns:
         None if values of the type cannot be compared, or a query would take too long.
     """
-    if isinstance(lookup, Comparison):
+    if isinstance(lookup, SubqueryCondition):
         return _compared(spark, lookup, scan)
     if not is_plain(lookup.value):
         return None
@@ -182,7 +182,7 @@ def evaluate(
 
 def _compared(
     spark: SparkSession,
-    lookup: Comparison,
+    lookup: SubqueryCondition,
     scan: Callable[[Occurrence], bridge.UnresolvedPlan | None],
 ) -> bridge.Conjunct | None:
     substitutes = []

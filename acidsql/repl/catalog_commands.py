@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acidsql.repl.console import Command, CommandError, Completes, Console
+from acidsql.repl.console import CommandError, Completes, Console, PromptCommand
 from acidsql.repl.runner import Result
 from acidsql.repl.shell import Ending
 from acidsql.syntax.literals import quoted_string
@@ -143,40 +143,40 @@ def _without_semicolon(argument: str) -> str:
 
 
 CATALOG_COMMANDS = (
-    Command(
+    PromptCommand(
         name="\\d",
         arguments="[TABLE | PATTERN]",
         help="Show the columns of a table, or list the tables and views.",
         run=_describe,
         completes=Completes.TABLE,
     ),
-    Command(
+    PromptCommand(
         name="\\d+",
         arguments="[TABLE | PATTERN]",
         help="Show columns, properties, partitions, place, size and health of a table.",
         run=_describe_more,
         completes=Completes.TABLE,
     ),
-    Command(
+    PromptCommand(
         name="\\dt",
         arguments="[PATTERN]",
         help="List the tables and views, those of a pattern such as pet* or shop.* if given.",
         run=_list,
         completes=Completes.TABLE,
     ),
-    Command(
+    PromptCommand(
         name="\\dv",
         arguments="[PATTERN]",
         help="List the views, those of a pattern if given.",
         run=_views,
         completes=Completes.TABLE,
     ),
-    Command(
+    PromptCommand(
         name="\\df",
         arguments="[PATTERN]",
         help="List the functions, those of a pattern such as date* if given.",
         run=_functions,
     ),
-    Command(name="\\l", help="List the databases.", run=_databases),
+    PromptCommand(name="\\l", help="List the databases.", run=_databases),
 )
 """Commands of the catalog."""

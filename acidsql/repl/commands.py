@@ -7,7 +7,7 @@ from pathlib import Path
 
 from acidsql.dialects import lexis_of
 from acidsql.repl.catalog_commands import CATALOG_COMMANDS
-from acidsql.repl.console import Command, CommandError, Completes, Console
+from acidsql.repl.console import CommandError, Completes, Console, PromptCommand
 from acidsql.repl.files_command import FILES_COMMAND
 from acidsql.repl.process_commands import PROCESS_COMMANDS
 from acidsql.repl.setting_commands import SETTING_COMMANDS
@@ -58,7 +58,7 @@ def _include(console: Console, argument: str) -> Ending:
 COMMANDS = (
     *CATALOG_COMMANDS,
     FILES_COMMAND,
-    Command(
+    PromptCommand(
         name="\\i",
         arguments="FILE",
         help="Run the statements and commands of a file.",
@@ -68,10 +68,10 @@ COMMANDS = (
     *STATEMENT_COMMANDS,
     *SETTING_COMMANDS,
     *PROCESS_COMMANDS,
-    Command(name="\\r", help="Drop the statement that is not finished.", run=_reset),
+    PromptCommand(name="\\r", help="Drop the statement that is not finished.", run=_reset),
     SYNTAX_COMMAND,
-    Command(name="\\?", help="Show the commands.", run=_help),
-    Command(name="\\q", help="Leave (also: exit; quit; Ctrl-D).", run=_quit),
+    PromptCommand(name="\\?", help="Show the commands.", run=_help),
+    PromptCommand(name="\\q", help="Leave (also: exit; quit; Ctrl-D).", run=_quit),
 )
 """All commands, in the order of their help."""
 
@@ -86,7 +86,7 @@ def help_text() -> str:
     return "".join(lines) + _HELP_END
 
 
-def find_command(name: str) -> Command | None:
+def find_command(name: str) -> PromptCommand | None:
     """Return the command with a name or alias; None if it does not exist."""
     return next((c for c in COMMANDS if name == c.name or name in c.aliases), None)
 

@@ -64,7 +64,7 @@ class Completes(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class PromptCommand:
     r"""Command of the prompt.
 
     Attributes:

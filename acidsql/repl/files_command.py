@@ -22,7 +22,7 @@ from acidsql.file_dump.places import describe_files, files_of_table, is_path
 from acidsql.metastore.names import METASTORE_FILE
 from acidsql.planning.name_resolution import acid_table
 from acidsql.repl import file_views
-from acidsql.repl.console import Command, CommandError, Completes, Console
+from acidsql.repl.console import CommandError, Completes, Console, PromptCommand
 from acidsql.repl.file_views import Headed
 from acidsql.repl.machine_formats import MACHINE_FORMATS
 from acidsql.repl.printer import summary
@@ -216,7 +216,7 @@ def _request(argument: str) -> Request:
     return request
 
 
-FILES_COMMAND = Command(
+FILES_COMMAND = PromptCommand(
     name="\\files",
     arguments="TABLE | PATH [--details] [--rows] [--limit N]",
     help="Show the files of a table: directories, buckets, stripes, rows; or what is in them.",

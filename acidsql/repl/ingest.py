@@ -46,7 +46,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class InputFormat:
     """Form of the input.
 
     Attributes:

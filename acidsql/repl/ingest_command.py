@@ -107,7 +107,7 @@ def ingest(  # noqa: PLR0913 - one argument for every option
         raise click.BadParameter("give one character", param_hint="--delimiter")
     work: transfer.Ingest | None = None
     try:
-        source = transfer.Source(
+        source = transfer.InputFormat(
             format=format_name,
             delimiter=delimiter,
             null=null,

@@ -14,7 +14,7 @@ from acidsql.dialects import lexis_of
 from acidsql.repl.commands import COMMANDS, run_input
 from acidsql.repl.completer import StatementCompleter
 from acidsql.repl.config import Config
-from acidsql.repl.console import Command, Completes, Console
+from acidsql.repl.console import Completes, Console, PromptCommand
 from acidsql.repl.favourites import FavouriteError, read_favourites
 from acidsql.repl.keywords import MORE_KEYWORDS
 from acidsql.repl.program import show_error
@@ -72,7 +72,7 @@ def ask(question: str) -> bool:
 
 
 def argument_completer(
-    command: Command,
+    command: PromptCommand,
     *,
     tables: Callable[[], Sequence[str]],
     databases: Callable[[], Sequence[str]],

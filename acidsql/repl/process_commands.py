@@ -12,7 +12,7 @@ from prompt_toolkit.history import FileHistory
 from pyspark.errors import PySparkException
 
 from acidsql.repl.catalog_commands import checked_name
-from acidsql.repl.console import Command, CommandError, Completes, Console, say
+from acidsql.repl.console import CommandError, Completes, Console, PromptCommand, say
 from acidsql.repl.printer import summary
 from acidsql.repl.runner import Result
 from acidsql.repl.shell import Ending
@@ -123,7 +123,7 @@ def _shell(_console: Console, argument: str) -> Ending:
 
 
 PROCESS_COMMANDS = (
-    Command(
+    PromptCommand(
         name="\\c",
         arguments="[DATABASE]",
         aliases=("\\connect",),
@@ -131,32 +131,32 @@ PROCESS_COMMANDS = (
         run=_connect,
         completes=Completes.DATABASE,
     ),
-    Command(
+    PromptCommand(
         name="\\conninfo",
         help="Show Spark, the database, the warehouse and the metastore.",
         run=_connection,
     ),
-    Command(
+    PromptCommand(
         name="\\set",
         arguments="[NAME VALUE]",
         help="Set a variable of the statements, ${NAME}, or list them.",
         run=_set,
     ),
-    Command(name="\\unset", arguments="NAME", help="Remove a variable.", run=_unset),
-    Command(
+    PromptCommand(name="\\unset", arguments="NAME", help="Remove a variable.", run=_unset),
+    PromptCommand(
         name="\\echo",
         arguments="[TEXT]",
         help="Write a text to standard output, with the values of variables.",
         run=_echo,
     ),
-    Command(
+    PromptCommand(
         name="\\s",
         arguments="[FILE]",
         help="Show what was typed before, or write it to a file.",
         run=_history,
         completes=Completes.FILE,
     ),
-    Command(
+    PromptCommand(
         name="\\!",
         arguments="[COMMAND]",
         help="Run a command of the system, or its shell.",

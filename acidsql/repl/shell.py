@@ -47,7 +47,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ShellSettings:
     """Settings of the shell.
 
     Attributes:
@@ -93,7 +93,7 @@ class Shell:
         *,
         spark: SparkSession,
         execute: Execute,
-        settings: Settings,
+        settings: ShellSettings,
         output: Output | None = None,
         confirm: Callable[[str], bool] | None = None,
     ) -> None:

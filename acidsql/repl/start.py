@@ -16,7 +16,7 @@ from acidsql.repl.config import Config, ConfigError, read_config, write_config
 from acidsql.repl.console import Console
 from acidsql.repl.interaction import interact, make_console
 from acidsql.repl.output import pager_command
-from acidsql.repl.shell import Ending, Settings, Shell
+from acidsql.repl.shell import Ending, Shell, ShellSettings
 
 
 def user_config(file: Path | None, *, at_prompt: bool) -> Config:
@@ -37,7 +37,7 @@ def _config_directory() -> Path:
     return user_config_path("acidsql")
 
 
-def shell_settings(context: click.Context, config: Config, *, at_prompt: bool) -> Settings:
+def shell_settings(context: click.Context, config: Config, *, at_prompt: bool) -> ShellSettings:
     """Return the settings of the command line; at the prompt, also those of the configuration."""
 
     def given(name: str, configured: Any) -> Any:
@@ -46,7 +46,7 @@ def shell_settings(context: click.Context, config: Config, *, at_prompt: bool) -
 
     warn = context.params["warn"]
     warns = at_prompt or config.warn_in_scripts if warn is None else warn
-    return Settings(
+    return ShellSettings(
         format_name=given("format_name", config.format),
         limit=context.params["limit"],
         shown=config.limit if at_prompt else Config().limit,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from acidsql.repl.console import Command, CommandError, Completes, Console, say
+from acidsql.repl.console import CommandError, Completes, Console, PromptCommand, say
 from acidsql.repl.favourites import (
     FavouriteError,
     read_favourites,
@@ -185,46 +185,46 @@ def text_of(file: Path) -> str:
 
 
 STATEMENT_COMMANDS = (
-    Command(
+    PromptCommand(
         name="\\o",
         arguments="[FILE]",
         help="Write results to a file from now on, or to the terminal again.",
         run=_output,
         completes=Completes.FILE,
     ),
-    Command(
+    PromptCommand(
         name="\\e",
         arguments="[FILE]",
         help="Edit what ran last, a file, or the statement before it, in $VISUAL or $EDITOR.",
         run=_edit,
         completes=Completes.FILE,
     ),
-    Command(
+    PromptCommand(
         name="\\watch",
         arguments="[SECONDS] [STATEMENT]",
         help="Run a statement, or what ran last, every 2 seconds until Ctrl-C.",
         run=_watch,
     ),
-    Command(name="\\g", help="Run the statement before it, or what ran last.", run=_go),
-    Command(
+    PromptCommand(name="\\g", help="Run the statement before it, or what ran last.", run=_go),
+    PromptCommand(
         name="\\G",
         help="Show the rows of the statement before it as lines of column and value.",
         run=_vertical,
     ),
-    Command(
+    PromptCommand(
         name="\\f",
         arguments="[NAME [ARGUMENT …]]",
         help="List the favourites, or run one.",
         run=_favourite,
         completes=Completes.FAVOURITE,
     ),
-    Command(
+    PromptCommand(
         name="\\fs",
         arguments="NAME [STATEMENT]",
         help="Save a statement, or what ran last, as a favourite.",
         run=_save_favourite,
     ),
-    Command(
+    PromptCommand(
         name="\\fd",
         arguments="NAME",
         help="Delete a favourite.",

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from acidsql.repl.console import Command, CommandError, Completes, Console
+from acidsql.repl.console import CommandError, Completes, Console, PromptCommand
 from acidsql.repl.shell import Ending
 
 _BLOCK = re.compile(r"(?<=\n\n)(?:    .+\n)+")
@@ -106,7 +106,7 @@ def _show(console: Console, argument: str) -> Ending:
     return Ending.DONE
 
 
-SYNTAX_COMMAND = Command(
+SYNTAX_COMMAND = PromptCommand(
     name="\\h",
     arguments="[STATEMENT]",
     help="Show how a statement is written, or list the statements.",

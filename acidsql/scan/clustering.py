@@ -17,7 +17,7 @@ from acidsql.format.orc_tail import OrcTail
 from acidsql.format.protobuf import corrupt
 from acidsql.metastore.model import FileFormat
 from acidsql.scan.directories import is_acid_file
-from acidsql.scan.health import DataFile, data_files
+from acidsql.scan.health import SnapshotFile, data_files
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.scan.streaming import may_be_written
 from acidsql.session.acid_session import AcidSession
@@ -31,7 +31,7 @@ _MOST_STRIPES = 256
 class _Place(NamedTuple):
     """Stripe of a file."""
 
-    file: DataFile
+    file: SnapshotFile
     tail: OrcTail
     stripe: int
 

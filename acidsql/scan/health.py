@@ -19,7 +19,7 @@ from acidsql.storage.filesystem import FileVersion, child
 from acidsql.storage.parallel import in_parallel
 
 
-class DataFile(NamedTuple):
+class SnapshotFile(NamedTuple):
     """File that a snapshot reads; ``directory`` is None if it is an original file."""
 
     path: str
@@ -32,19 +32,19 @@ class DataFile(NamedTuple):
         return self.directory is not None and self.directory.kind is DirectoryKind.DELETE_DELTA
 
 
-def data_files(snapshot: TableSnapshot, partition: PartitionSnapshot) -> Iterator[DataFile]:
+def data_files(snapshot: TableSnapshot, partition: PartitionSnapshot) -> Iterator[SnapshotFile]:
     """Yield the files that a snapshot reads in a partition, except empty and hidden files."""
     for directory in partition.state.directories:
         listing = snapshot.listings.get(partition.path(directory))
         for name, version in listing.files.items():
             if version.size and not is_hidden(name) and not name.endswith("_flush_length"):
-                yield DataFile(child(listing.path, name), version, directory)
+                yield SnapshotFile(child(listing.path, name), version, directory)
     for original in partition.state.originals:
         path = child(partition.location, original)
         place, _, name = path.rpartition("/")
         known = snapshot.listings.get(place).files.get(name)
         if known is not None and known.size:
-            yield DataFile(path, known, None)
+            yield SnapshotFile(path, known, None)
 
 
 def measured(session: AcidSession, snapshot: TableSnapshot) -> list[Health]:
@@ -59,7 +59,7 @@ def measured(session: AcidSession, snapshot: TableSnapshot) -> list[Health]:
     ]
 
 
-def _rows(session: AcidSession, file: DataFile, *, is_orc: bool) -> int | None:
+def _rows(session: AcidSession, file: SnapshotFile, *, is_orc: bool) -> int | None:
     """Return the number of rows or delete events in a file; None if its tail does not contain it.
 
     An open file of a streaming client has no tail at the end of its complete part.
@@ -72,7 +72,7 @@ def _rows(session: AcidSession, file: DataFile, *, is_orc: bool) -> int | None:
 def _health(
     snapshot: TableSnapshot,
     partition: PartitionSnapshot,
-    files: list[DataFile],
+    files: list[SnapshotFile],
     rows: list[int | None],
 ) -> Health:
     state, table = partition.state, snapshot.table

@@ -28,7 +28,7 @@ from acidsql.scan.snapshot import TableSnapshot
 from acidsql.scan.streaming import bound_to_complete
 from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.relation import Reading, metadata_columns
+from acidsql.storage.relation import ReadOptions, metadata_columns
 from acidsql.syntax.lexer import quote
 
 # Prefix of the names of the table's columns in ``surviving_events``, next to the five ACID columns.
@@ -88,13 +88,13 @@ def _scanned(
 ) -> bridge.UnresolvedPlan:
     """Build the plan of the rows in some places, with deleted rows if the record shows these."""
     table = record.snapshot.table
-    shown = bridge.DeletedRows.SHOWN if record.shows_deleted else bridge.DeletedRows.HIDDEN
+    shown = bridge.DeletedRowsMode.SHOWN if record.shows_deleted else bridge.DeletedRowsMode.HIDDEN
     is_counted = not record.reads_deletes and not record.shows_deleted
     counter = None
     if is_counted:
         # A plan must not reference the session, which ends when the last reference is gone.
         counter = partial(_counted, weakref.ref(session), record, inserts, deletes)
-    reading = Reading(deleted=shown, counter=counter)
+    reading = ReadOptions(deleted=shown, counter=counter)
     rows = row_relation(session, record, inserts, deletes, reading)
     if narrow is None:
         return projected(session.spark, table, rows)
@@ -236,7 +236,7 @@ def _events(
     zone.
     """
     table = snapshot.table
-    record, reading = ScanRecord(snapshot=snapshot), Reading(zone=session.jvm_time_zone)
+    record, reading = ScanRecord(snapshot=snapshot), ReadOptions(zone=session.jvm_time_zone)
     rows = row_relation(session, record, inserts, deletes, reading)
     *keys, _ = _keys(snapshot)
     row_id = metadata_columns(table).row_id

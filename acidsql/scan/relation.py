@@ -24,10 +24,10 @@ from acidsql.schema.columns import schema_of
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage import relation
 from acidsql.storage.directory import child
-from acidsql.storage.relation import Reading
+from acidsql.storage.relation import ReadOptions
 from acidsql.storage.splits import DataFile, DeleteFile, FileKind, RowIds
 
-AS_THEY_ARE = Reading()
+AS_THEY_ARE = ReadOptions()
 
 
 def row_relation(
@@ -35,7 +35,7 @@ def row_relation(
     record: ScanRecord,
     inserts: Inserts,
     deletes: Deletes,
-    reading: Reading = AS_THEY_ARE,
+    reading: ReadOptions = AS_THEY_ARE,
 ) -> bridge.UnresolvedPlan:
     """Build the relation of the rows in some places.
 
@@ -57,7 +57,7 @@ def row_relation(
     check_files(session, snapshot, inserts.directories)
     record.note(inserts)
     files = data_files(snapshot, inserts, deletes)
-    if reading.deleted is bridge.DeletedRows.ONLY:
+    if reading.deleted is bridge.DeletedRowsMode.ONLY:
         files = [file for file in files if file.deletes]
     known = statistics_of(session, snapshot, inserts.directories, deletes.events)
     size = sum(file.length for file in files) * known.kept
@@ -104,7 +104,7 @@ def file_relation(
     table: Table,
     partitions: Sequence[PartitionSnapshot],
     files: Sequence[DataFile],
-    reading: Reading = AS_THEY_ARE,
+    reading: ReadOptions = AS_THEY_ARE,
     *,
     statistics: tuple[int, int],
 ) -> bridge.UnresolvedPlan:

@@ -33,7 +33,7 @@ from acidsql.scan.relation import projected, row_relation
 from acidsql.scan.snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.schema.acid_file import ROW_ID_COLUMN, ROW_ID_FIELDS
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.relation import Reading, metadata_columns
+from acidsql.storage.relation import ReadOptions, metadata_columns
 
 _WRITE_ID = f"{ROW_ID_COLUMN}.writeid"
 _OTHER = "__other_"
@@ -167,7 +167,7 @@ class Versions:
             record,
             inserts,
             Deletes(files=(*earlier.files, *deletes.files), deleters=self.new.write_ids),
-            Reading(deleted=bridge.DeletedRows.ONLY),
+            ReadOptions(deleted=bridge.DeletedRowsMode.ONLY),
         )
         first_deleted = metadata_columns(lost.table).write_id
         named = rows.where(is_hidden_from(self.old.write_ids, first_deleted))

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from acidsql import bridge
 
-Place = tuple[str, str]
+RelationName = tuple[str, str]
 """Database and name of a table or view; the database of a temporary view is empty."""
 
 
@@ -46,17 +46,17 @@ class CachedRelations:
 
     def __init__(self, max_age: float) -> None:
         self._max_age = max_age
-        self._cached: dict[Place, _Cached] = {}
+        self._cached: dict[RelationName, _Cached] = {}
 
-    def __contains__(self, place: Place) -> bool:
+    def __contains__(self, place: RelationName) -> bool:
         """Return whether a table or view is cached."""
         return place in self._cached
 
-    def add(self, place: Place, level: StorageLevel | None) -> None:
+    def add(self, place: RelationName, level: StorageLevel | None) -> None:
         """Cache a table or view from its next read on, unless it is already cached."""
         self._cached.setdefault(place, _Cached(level))
 
-    def remove(self, place: Place) -> bool:
+    def remove(self, place: RelationName) -> bool:
         """Remove a table or view from the cache; return whether it was cached."""
         cached = self._cached.pop(place, None)
         if cached is not None and cached.frame is not None:
@@ -69,7 +69,7 @@ class CachedRelations:
             self.remove(place)
 
     def plan(
-        self, place: Place, key: object, build: Callable[[], DataFrame]
+        self, place: RelationName, key: object, build: Callable[[], DataFrame]
     ) -> bridge.UnresolvedPlan:
         """Return the plan of a cached relation.
 

@@ -35,7 +35,7 @@ class ClaimFiles(Disk, Protocol):
         """Create a file and its parent directories; the file must not exist."""
 
 
-class Writer(Protocol):
+class TableWriter(Protocol):
     """Writer to the tables of a metastore: an ``AcidSession`` or a streaming connection."""
 
     @property
@@ -65,7 +65,7 @@ class _Claim:
     location: str
 
 
-def check_owner(session: Writer, table: Table) -> None:
+def check_owner(session: TableWriter, table: Table) -> None:
     """Check that a table's directory belongs to it, once per directory and session.
 
     Raises:
@@ -81,7 +81,7 @@ def check_owner(session: Writer, table: Table) -> None:
     session.owned_places.add(table.location)
 
 
-def _claim(session: Writer, table: Table, mine: _Claim) -> bool:
+def _claim(session: TableWriter, table: Table, mine: _Claim) -> bool:
     """Ensure that a table's directory has the claim; return False if there is no directory.
 
     Another process of the same table may just be writing a file that cannot be read. If the file
@@ -121,7 +121,7 @@ class Ownership(Enum):
     DAMAGED = "the file cannot be read"
 
 
-def ownership(session: Writer, table: Table) -> Ownership:
+def ownership(session: TableWriter, table: Table) -> Ownership:
     """Return the owner of a table's directory, without changing anything."""
     owner = session.metastore.table_owner(table.database, table.name)
     if owner is None or not session.files.exists(child(table.location, OWNER_FILE)):
@@ -133,7 +133,7 @@ def ownership(session: Writer, table: Table) -> Ownership:
     return Ownership.OTHER if _is_of_another(session, claim, mine) else Ownership.OWN
 
 
-def check_unowned(session: Writer, location: str) -> None:
+def check_unowned(session: TableWriter, location: str) -> None:
     """Check that the directory of a new table does not belong to another table.
 
     It must not be inside the directory of another table either.
@@ -147,7 +147,7 @@ def check_unowned(session: Writer, location: str) -> None:
         raise _another(location, claim)
 
 
-def check_partition(session: Writer, table: Table, location: str) -> None:
+def check_partition(session: TableWriter, table: Table, location: str) -> None:
     """Check that a partition's directory is not in another table, once per directory and session.
 
     A symbolic link may lead there. Object stores have no symbolic links.
@@ -165,7 +165,7 @@ def check_partition(session: Writer, table: Table, location: str) -> None:
     session.owned_places.add(location)
 
 
-def _is_of_another(session: Writer, claim: _Claim, mine: _Claim) -> bool:
+def _is_of_another(session: TableWriter, claim: _Claim, mine: _Claim) -> bool:
     """Return whether a claim contradicts ``mine``, and its table has not been dropped."""
     return _contradicts(claim, mine) and not session.metastore.has_dropped(claim.owner)
 
@@ -198,7 +198,7 @@ def _another(location: str, claim: _Claim) -> AcidAnalysisError:
     )
 
 
-def _claimed_above(session: Writer, location: str) -> _Claim | None:
+def _claimed_above(session: TableWriter, location: str) -> _Claim | None:
     """Return the claim on a directory or, on a local disk, on a directory above it."""
     local = session.files.local(location)
     places = [location]
@@ -212,13 +212,13 @@ def _claimed_above(session: Writer, location: str) -> _Claim | None:
     return None
 
 
-def _real(session: Writer, location: str) -> str:
+def _real(session: TableWriter, location: str) -> str:
     """Return the path of a directory without symbolic links."""
     local = session.files.local(location)
     return location if local is None else str(local.resolve())
 
 
-def _read(session: Writer, location: str) -> _Claim | None:
+def _read(session: TableWriter, location: str) -> _Claim | None:
     """Read the claim on a directory; return None if it is missing or damaged."""
     path = child(location, OWNER_FILE)
     if not session.files.exists(path):
@@ -230,13 +230,13 @@ def _read(session: Writer, location: str) -> _Claim | None:
         return None
 
 
-def _write(session: Writer, location: str, claim: _Claim) -> None:
+def _write(session: TableWriter, location: str, claim: _Claim) -> None:
     path = child(location, OWNER_FILE)
     session.files.write(path, json.dumps(asdict(claim)).encode())
     sync(session.files, [path], [location])
 
 
-def _check_is_still(session: Writer, table: Table, written: _Claim) -> None:
+def _check_is_still(session: TableWriter, table: Table, written: _Claim) -> None:
     """Remove a claim again if the table was dropped with its directory in the meantime.
 
     Raises:

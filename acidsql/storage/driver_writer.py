@@ -41,7 +41,7 @@ _TEXTS, _NUL = "__texts", "\0"
 _ROW_BYTES = 16 * 1024
 
 
-class Place(NamedTuple):
+class EventDestination(NamedTuple):
     """Destination of events: the name of a target, and the values of a partition as text."""
 
     target: str
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 # Tables of row ids by destination; the columns are named as in ``RowId``.
-Keys = Mapping[Place, pa.Table]
+Keys = Mapping[EventDestination, pa.Table]
 
 
 def collect_delete_keys(events: DataFrame, table: Table) -> Keys | None:
@@ -137,7 +137,7 @@ def group_by_place(row_ids: pa.Table, table: Table) -> Keys:
     keys = {}
     first = 0
     for row in counted.to_pylist():
-        place = Place(row[TARGET], tuple(row[name] for name in parts))
+        place = EventDestination(row[TARGET], tuple(row[name] for name in parts))
         keys[place] = ordered.slice(first, row["count_all"]).select(RowId._fields)
         first += row["count_all"]
     return keys
@@ -181,8 +181,10 @@ def stage_on_driver(
     if collected is None or len(collected) >= most:
         return None
     inserts = {name: target for target in rows for name in (target.name, target.update_name)}
-    keys: dict[Place, list[RowId]] = defaultdict(list)
-    files: dict[tuple[Place, int], list[tuple[int, bridge.JavaObject]]] = defaultdict(list)
+    keys: dict[EventDestination, list[RowId]] = defaultdict(list)
+    files: dict[tuple[EventDestination, int], list[tuple[int, bridge.JavaObject]]] = defaultdict(
+        list
+    )
     # As in a task, one counter covers all partitions, so that row ids differ between them.
     numbers: Counter[tuple[str, int]] = Counter()
     values = slice(1, 1 + len(old))
@@ -199,12 +201,12 @@ def stage_on_driver(
         if name in inserts:
             target = inserts[name].name
             bucket = int(texts[len(directories) - 1]) if table.num_buckets else 0
-            place = Place(target, tuple(texts[values]))
+            place = EventDestination(target, tuple(texts[values]))
             files[place, bucket].append((numbers[target, bucket], row))
             numbers[target, bucket] += 1
         if not name.startswith("i"):
             deleting = f"d{name[1:]}" if name in inserts else name
-            place = Place(deleting, tuple(texts[old_values]))
+            place = EventDestination(deleting, tuple(texts[old_values]))
             keys[place].append(RowId(*map(int, texts[-len(KEYS) :])))
     if files:
         row_columns, named = row_types(made.schema, table)

@@ -25,7 +25,7 @@ from acidsql.schema.acid_file import KEYS, ROW_ID_FIELDS
 from acidsql.storage import delete_files
 from acidsql.storage.delete_files import RowId
 from acidsql.storage.delete_places import DeletePlaces
-from acidsql.storage.driver_writer import Keys, Place
+from acidsql.storage.driver_writer import EventDestination, Keys
 from acidsql.storage.finalize import (
     DuplicateKeys,
     FinishedDirectory,
@@ -34,7 +34,7 @@ from acidsql.storage.finalize import (
     with_versions,
 )
 from acidsql.storage.parallel import in_parallel
-from acidsql.storage.relation import Reading, event_file, file_relation, metadata_columns
+from acidsql.storage.relation import ReadOptions, event_file, file_relation, metadata_columns
 from acidsql.storage.staging import (
     BUCKET_COLUMN,
     CHECK_TARGET,
@@ -75,10 +75,10 @@ def _finalize_deletes(staging: Staging, events: Sequence[StagedFile]) -> list[Fi
 def _finalize_on_driver(staging: Staging, events: Sequence[StagedFile]) -> list[FinishedDirectory]:
     files = staging.files
     tables = in_parallel(lambda file: delete_files.read_events(files, str(file.path)), events)
-    parts: dict[Place, list[pa.Table]] = defaultdict(list)
+    parts: dict[EventDestination, list[pa.Table]] = defaultdict(list)
     for file, table in zip(events, tables, strict=True):
         for values, part in _by_partition(staging, table):
-            parts[Place(file.target, values)].append(part.select(RowId._fields))
+            parts[EventDestination(file.target, values)].append(part.select(RowId._fields))
     return _write_on_driver(staging, {p: pa.concat_tables(each) for p, each in parts.items()})
 
 
@@ -114,7 +114,7 @@ def _write_on_driver(staging: Staging, keys: Keys) -> list[FinishedDirectory]:
         _check_once(keys)
     wanted = [place for place, ids in keys.items() if place.target != CHECK_TARGET and len(ids)]
 
-    def encoded(place: Place) -> list[StagedFile]:
+    def encoded(place: EventDestination) -> list[StagedFile]:
         unique = delete_files.distinct(keys[place])
         by = pa.repeat(pa.scalar(staging.write_id, pa.int64()), len(unique))
         events = unique.append_column(delete_files.DELETED_BY, by)
@@ -196,7 +196,7 @@ def _staged_keys(staging: Staging, events: Sequence[StagedFile]) -> DataFrame:
     table = replace(staging.table, columns=(), partition_columns=())
     size = max(1, sum(file.length for file in read))
     rows, _ = file_relation(
-        files.spark, table, (), read, Reading(), zone="UTC", statistics=(size, -1)
+        files.spark, table, (), read, ReadOptions(), zone="UTC", statistics=(size, -1)
     )
     names = metadata_columns(table)
     fields = zip(ROW_ID_FIELDS, KEYS, strict=True)

@@ -54,8 +54,8 @@ def in_parallel(
         for item in items:
             try:
                 futures.append(pool.submit(action, item))
-            # Python is exiting and starts no threads, as at the end of a session that nobody
-            # stopped, or the machine has none left.
+            # Python is exiting and starts no threads, as at the end of a session without stop(), or
+            # the machine has no thread left.
             except RuntimeError:
                 break
         try:

@@ -67,18 +67,18 @@ def metadata_columns(table: Table) -> MetadataColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadOptions:
     """Options for reading the rows of files.
 
     Attributes:
         deleted: treatment of rows that the delete files name.
         keeps_deletes: whether executors may keep delete events for other tasks.
-        counter: see ``bridge.AcidTable``.
+        counter: see ``bridge.AcidRelation``.
         zone: time zone of the local times in the files; None for the session's time zone.
-        analyzed: see ``bridge.AcidTable``.
+        analyzed: see ``bridge.AcidRelation``.
     """
 
-    deleted: bridge.DeletedRows = bridge.DeletedRows.HIDDEN
+    deleted: bridge.DeletedRowsMode = bridge.DeletedRowsMode.HIDDEN
     keeps_deletes: bool = True
     counter: Callable[[], int | None] | None = None
     zone: str | None = None
@@ -90,7 +90,7 @@ def file_relation(
     table: Table,
     partitions: Sequence[Sequence[str]],
     files: Sequence[DataFile],
-    reading: Reading,
+    reading: ReadOptions,
     *,
     zone: str,
     statistics: tuple[int, int],
@@ -118,7 +118,7 @@ def file_relation(
     digest = hashlib.blake2b(described.encode() + whole + values, digest_size=16)
     return bridge.acid_relation(
         spark,
-        bridge.AcidTable(
+        bridge.AcidRelation(
             name=table.full_name,
             key=digest.hexdigest(),
             declared=_declared_columns(spark, table.columns),

@@ -26,7 +26,7 @@ from acidsql.format.names import (
     parse_directory,
 )
 from acidsql.format.paths import child, parent
-from acidsql.metastore.changes import (
+from acidsql.metastore.catalog_changes import (
     CatalogChange,
     RecordCounts,
 )
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 _ORC_COMPRESS = "orc.compress"
 
 
-class Place(NamedTuple):
+class BucketDestination(NamedTuple):
     """Destination of rows: the partition's values as text, and a bucket id."""
 
     values: tuple[str, ...]
@@ -86,13 +86,13 @@ class TransactionBatch:
     members: tuple[Member, ...]
     used: int = 0
     is_broken: bool = False
-    files: dict[Place, BucketFile] = field(default_factory=dict)
+    files: dict[BucketDestination, BucketFile] = field(default_factory=dict)
     publication: Publication = field(default_factory=lambda: Publication(root=""))
     _known: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     _directories: dict[tuple[str, ...], str] = field(default_factory=dict)
     _row_ids: Counter[int] = field(default_factory=Counter)
     _touched: dict[tuple[str, ...], Partition] = field(default_factory=dict)
-    _grown: dict[Place, int] = field(default_factory=dict)
+    _grown: dict[BucketDestination, int] = field(default_factory=dict)
     # Partitions that the batch created and that have no committed rows yet.
     _made: dict[tuple[str, ...], Partition] = field(default_factory=dict)
     _next_write_id: int = 0
@@ -161,7 +161,7 @@ class TransactionBatch:
         partitions = map(parent, self._directories.values())
         return any(_has_base_above(files.names(path), lowest) for path in partitions)
 
-    def append(self, place: Place, rows: pa.Table) -> None:
+    def append(self, place: BucketDestination, rows: pa.Table) -> None:
         """Append rows of the current transaction to the file of their destination.
 
         Args:

@@ -21,7 +21,7 @@ from acidsql.errors import (
     TransactionStateError,
 )
 from acidsql.limits import limits
-from acidsql.metastore.changes import CatalogChange, RecordOffset
+from acidsql.metastore.catalog_changes import CatalogChange, RecordOffset
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Table
 from acidsql.streaming.batch import TransactionBatch

@@ -40,7 +40,7 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class RecordColumn:
     """Column that records have values for."""
 
     column: Column
@@ -68,7 +68,9 @@ class Converter:
         zone: time zone of local times in files.
     """
 
-    def __init__(self, targets: Sequence[Target], writer: RecordWriter, zone: ZoneInfo) -> None:
+    def __init__(
+        self, targets: Sequence[RecordColumn], writer: RecordWriter, zone: ZoneInfo
+    ) -> None:
         self._targets = targets
         self._writer = writer
         self._names = [target.name for target in targets]

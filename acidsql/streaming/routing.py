@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from acidsql.format.partitions import DEFAULT_PARTITION
 from acidsql.metastore.model import Table
 from acidsql.streaming.assignment import Rules, partition_texts
-from acidsql.streaming.batch import Place
+from acidsql.streaming.batch import BucketDestination
 from acidsql.streaming.column_types import ColumnType
 from acidsql.streaming.hashing import bucket_ids
 
@@ -23,7 +23,7 @@ def destinations(
     types: Sequence[ColumnType],
     partition: tuple[str, ...] | None,
     rules: Rules,
-) -> Iterator[tuple[Place, pa.Table]]:
+) -> Iterator[tuple[BucketDestination, pa.Table]]:
     """Yield the rows of each destination in their order, without the partition columns.
 
     Args:
@@ -52,9 +52,9 @@ def destinations(
         yield _place(int(code), partitions, table), data.take(pa.array(order[start:end]))
 
 
-def _place(code: int, partitions: Sequence[tuple[str, ...]], table: Table) -> Place:
+def _place(code: int, partitions: Sequence[tuple[str, ...]], table: Table) -> BucketDestination:
     number, bucket = divmod(code, max(1, table.num_buckets))
-    return Place(partitions[number], bucket)
+    return BucketDestination(partitions[number], bucket)
 
 
 def _buckets(data: pa.Table, table: Table, types: Sequence[ColumnType]) -> npt.NDArray[np.int64]:

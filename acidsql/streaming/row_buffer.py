@@ -12,11 +12,11 @@ from acidsql.errors import AcidAnalysisError
 from acidsql.limits import limits
 from acidsql.metastore.model import Table
 from acidsql.streaming.assignment import Rules
-from acidsql.streaming.batch import Place
+from acidsql.streaming.batch import BucketDestination
 from acidsql.streaming.column_types import parse_type
 from acidsql.streaming.hashing import check_bucket_columns
 from acidsql.streaming.options import OnError, Options
-from acidsql.streaming.records import Converter, Rejection, Target
+from acidsql.streaming.records import Converter, RecordColumn, Rejection
 from acidsql.streaming.routing import destinations
 from acidsql.streaming.writers import RecordWriter
 
@@ -57,7 +57,7 @@ class RowBuffer:
         self._options = options
         self._spill = spill
         self._pending: list[Any] = []
-        self._buffered: dict[Place, list[pa.Table]] = {}
+        self._buffered: dict[BucketDestination, list[pa.Table]] = {}
         self._buffered_bytes = 0
         self.position = self.rows = self.rejected = 0
         self.bind(table)
@@ -74,11 +74,13 @@ class RowBuffer:
         self._types = [parse_type(column.type) for column in table.columns]
         check_bucket_columns(table, self._types)
         targets = [
-            Target(column=column, type=declared)
+            RecordColumn(column=column, type=declared)
             for column, declared in zip(table.columns, self._types, strict=True)
         ]
         if self._partition is None:
-            targets += [Target(column=c, type=parse_type(c.type)) for c in table.partition_columns]
+            targets += [
+                RecordColumn(column=c, type=parse_type(c.type)) for c in table.partition_columns
+            ]
         self._converter = Converter(targets, self._writer, self._options.time_zone)
 
     def add(self, record: Any) -> None:
@@ -148,7 +150,7 @@ class RowBuffer:
         if self._buffered_bytes >= limits().streaming_buffer_bytes:
             self._spill()
 
-    def take(self) -> Mapping[Place, Sequence[pa.Table]]:
+    def take(self) -> Mapping[BucketDestination, Sequence[pa.Table]]:
         """Return the rows by destination, and remove them from the buffer."""
         buffered, self._buffered, self._buffered_bytes = self._buffered, {}, 0
         return buffered

@@ -9,7 +9,7 @@ _CONTEXT = 60
 _LONGEST_TEXT = 200
 
 
-class Place(TypedDict):
+class TextPosition(TypedDict):
     """A place in a text, as the errors of ``acidsql.errors`` report it.
 
     Attributes:
@@ -32,7 +32,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
-def place_of(text: str, offset: int, fragment: str = "") -> Place:
+def place_of(text: str, offset: int, fragment: str = "") -> TextPosition:
     r"""Return the place of an offset.
 
     >>> print(place_of("SELECT 1\nFORM t", 9)["context"])
@@ -44,7 +44,7 @@ def place_of(text: str, offset: int, fragment: str = "") -> Place:
     start = max(line_start, offset - _CONTEXT)
     end = min(line_end if line_end >= 0 else len(text), offset + _CONTEXT)
     indent = re.sub(r"[^\t]", " ", text[start:offset])
-    return Place(
+    return TextPosition(
         line=text.count("\n", 0, offset) + 1,
         column=offset - line_start + 1,
         context=f"{text[start:end]}\n{indent}^",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from acidsql.metastore.changes import CatalogChange, RecordCounts, ShowTable
+from acidsql.metastore.catalog_changes import CatalogChange, RecordCounts, ShowTable
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import Operation

@@ -30,12 +30,12 @@ from acidsql.storage.filesystem import child
 from acidsql.storage.row_id_sets import RowIdSet
 from acidsql.storage.tails import ORIGINAL_WRITE_ID, ROW_ID
 
-Place = tuple[TableName, str | None]
+TablePartition = tuple[TableName, str | None]
 """Table, and the name of a partition; None in a table without partitions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeletedRows:
+class PartitionDeletes:
     """Rows that a transaction has deleted, or replaced by an UPDATE, in a partition.
 
     Attributes:
@@ -49,7 +49,7 @@ class DeletedRows:
 
 def deleted_rows(
     table: Table, touched: Mapping[tuple[str, ...], Partition], placed: Iterable[str]
-) -> dict[Place, DeletedRows]:
+) -> dict[TablePartition, PartitionDeletes]:
     """Return the places where a transaction has deleted rows of a table.
 
     Args:
@@ -66,7 +66,7 @@ def deleted_rows(
     of_table = table.database, table.name
     names = {v: partition_name(table.partition_name(v)) if v else None for v in touched}
     return {
-        (of_table, names[values]): DeletedRows(
+        (of_table, names[values]): PartitionDeletes(
             location=partition.location, directories=tuple(directories[partition.location])
         )
         for values, partition in touched.items()
@@ -102,11 +102,11 @@ class Comparison:
 
     session: AcidSession
     txn_id: int
-    deleted: Mapping[Place, DeletedRows]
+    deleted: Mapping[TablePartition, PartitionDeletes]
     conflict_checks: Sequence[ConflictCheck] = ()
     disjoint: set[int] = field(default_factory=set)
-    _our_deletes: dict[Place, _Deletes] = field(default_factory=dict)
-    _our_row_ids: dict[Place, RowIdSet] = field(default_factory=dict)
+    _our_deletes: dict[TablePartition, _Deletes] = field(default_factory=dict)
+    _our_row_ids: dict[TablePartition, RowIdSet] = field(default_factory=dict)
 
     def compare(self) -> Compared:
         """Compare with the transactions that have committed since the last call.
@@ -199,7 +199,7 @@ class Comparison:
 def comparison(
     session: AcidSession,
     txn_id: int,
-    deleted: Iterable[Mapping[Place, DeletedRows]],
+    deleted: Iterable[Mapping[TablePartition, PartitionDeletes]],
     conflict_checks: Sequence[ConflictCheck],
 ) -> Callable[[], Compared] | None:
     """Return a function that compares a transaction's changes with other transactions' changes.
@@ -215,7 +215,7 @@ def comparison(
     """
     if not session.metastore.capabilities.compares_rows:
         return None
-    places: dict[Place, DeletedRows] = {}
+    places: dict[TablePartition, PartitionDeletes] = {}
     for by_place in deleted:
         for place, rows in by_place.items():
             # Several statements of one transaction can delete rows in the same place.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acidsql.limits import limits
-from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites
+from acidsql.metastore.catalog_changes import AlterPartitions, CatalogChange, RecordWrites
 from acidsql.metastore.history import RecordedStatement
 from acidsql.transactions.recorded import cut
 

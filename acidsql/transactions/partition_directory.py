@@ -8,7 +8,7 @@ from contextlib import suppress
 from acidsql.errors import AcidAnalysisError, AcidLookupError
 from acidsql.format.paths import can_exist, child, parent
 from acidsql.metastore.model import Partition, Table
-from acidsql.session.table_owner import Writer
+from acidsql.session.table_owner import TableWriter
 from acidsql.storage.publication import Publication, sync_all
 
 
@@ -29,7 +29,7 @@ def partition_directory(table: Table, values: Sequence[str]) -> str:
 
 
 def make_partition(
-    writer: Writer, table: Table, values: tuple[str, ...], publication: Publication
+    writer: TableWriter, table: Table, values: tuple[str, ...], publication: Publication
 ) -> Partition:
     """Create the directory of a new partition; object stores have no directories.
 
@@ -44,7 +44,7 @@ def make_partition(
 
 
 def add_beforehand(
-    writer: Writer, table: Table, made: Sequence[Partition], publication: Publication
+    writer: TableWriter, table: Table, made: Sequence[Partition], publication: Publication
 ) -> None:
     """Add new partitions to a Hive Metastore, which must know them before files are written there.
 
@@ -56,7 +56,7 @@ def add_beforehand(
 
 
 def take_back(
-    writer: Writer,
+    writer: TableWriter,
     table: Table,
     made: Iterable[Partition],
     known: Collection[tuple[str, ...]],
@@ -91,7 +91,7 @@ def take_back(
         metastore.add_partitions(table.database, table.name, used)
 
 
-def delete_empty_above(writer: Writer, table: Table, location: str) -> None:
+def delete_empty_above(writer: TableWriter, table: Table, location: str) -> None:
     """Delete the empty directories between a table's directory and a partition's."""
     above = parent(location)
     while above.startswith(f"{table.location}/") and writer.files.delete_if_empty(above):

@@ -23,7 +23,7 @@ from acidsql.errors import (
 )
 from acidsql.format.valid_lists import ValidTxnList
 from acidsql.injection_points import Point, reach
-from acidsql.metastore.changes import CatalogChange
+from acidsql.metastore.catalog_changes import CatalogChange
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.failures import REQUEST_NOT_SENT
 from acidsql.metastore.model import (

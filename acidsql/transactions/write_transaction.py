@@ -14,7 +14,7 @@ from acidsql.format.names import base_name, delete_delta_name, delta_name
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.injection_points import Point, reach
 from acidsql.metastore import failures
-from acidsql.metastore.changes import AlterTable, CatalogChange, ReplaceTable
+from acidsql.metastore.catalog_changes import AlterTable, CatalogChange, ReplaceTable
 from acidsql.metastore.history import WriteCounts
 from acidsql.metastore.model import Operation, Partition, Table
 from acidsql.session.acid_session import AcidSession

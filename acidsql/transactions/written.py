@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from acidsql.format.names import parse_directory
-from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites
+from acidsql.metastore.catalog_changes import AlterPartitions, CatalogChange, RecordWrites
 from acidsql.metastore.model import Operation, Partition, Table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from acidsql.metastore.model import Operation, Partition, Table
-from acidsql.session.table_owner import Writer
+from acidsql.session.table_owner import TableWriter
 from acidsql.storage.publication import Publication
 from acidsql.transactions.partition_directory import add_beforehand, make_partition, take_back
 from acidsql.transactions.write_intent import WriteIntent
@@ -37,7 +37,7 @@ class WrittenPartitions:
         named: operations and partitions that were reported to the metastore.
     """
 
-    writer: Writer
+    writer: TableWriter
     txn_id: int
     table: Table
     intent: WriteIntent

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
+from acidsql.arrow_reader.cached_files import CachedFiles
 from acidsql.arrow_reader.reading import batches_of, wanted_of
-from acidsql.arrow_reader.source import Source
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import Column, FileFormat, Partition, Table
@@ -64,7 +64,7 @@ def read_under(
     listings = Listings(files, None)
     snapshot = take_snapshot(files, metastore, table, txns, listings, lists=lists)
     wanted = wanted_of(table, columns, given)
-    return pa.Table.from_batches(batches_of(Source(files), snapshot, wanted), wanted.schema)
+    return pa.Table.from_batches(batches_of(CachedFiles(files), snapshot, wanted), wanted.schema)
 
 
 def spark_types_of(golden: HiveTable) -> list[spark_types.DataType]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.copies.places import EXPORT_FORMATS, FILE_FORMATS, TABLE_FORMATS, Place, parse_place
+from acidsql.copies.places import (
+    EXPORT_FORMATS,
+    FILE_FORMATS,
+    TABLE_FORMATS,
+    ForeignTable,
+    parse_place,
+)
 from acidsql.errors import AcidAnalysisError
 
 _ALL = (*FILE_FORMATS, *TABLE_FORMATS)
@@ -21,7 +27,7 @@ _ALL = (*FILE_FORMATS, *TABLE_FORMATS)
     ],
 )
 def test_places(text: str, format_name: str, name: str) -> None:
-    assert parse_place(text, _ALL, tables=True) == Place(format=format_name, name=name)
+    assert parse_place(text, _ALL, tables=True) == ForeignTable(format=format_name, name=name)
 
 
 @pytest.mark.parametrize("text", ["", "/in/t", "avro:/in/t", "parquet:", "s3a://bucket/t"])
@@ -37,5 +43,5 @@ def test_a_target_of_an_export_is_no_name_by_itself() -> None:
 
 
 def test_names_of_iceberg_are_told_from_paths() -> None:
-    assert not Place(format="iceberg", name="cat.db.t").is_path
-    assert Place(format="iceberg", name="hdfs://h/t").is_path
+    assert not ForeignTable(format="iceberg", name="cat.db.t").is_path
+    assert ForeignTable(format="iceberg", name="hdfs://h/t").is_path

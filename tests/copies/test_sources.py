@@ -6,7 +6,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from acidsql.copies.places import Place
+from acidsql.copies.places import ForeignTable
 from acidsql.copies.sources import open_source
 from acidsql.errors import AcidAnalysisError
 
@@ -18,7 +18,7 @@ def _open(extensions: str) -> MagicMock:
     spark = MagicMock()
     spark.conf.get.return_value = extensions
     spark.sql.side_effect = LookupError("no such table")
-    open_source(spark, MagicMock(), Place(format="delta", name="/t"), {}, None, None)
+    open_source(spark, MagicMock(), ForeignTable(format="delta", name="/t"), {}, None, None)
     return spark
 
 

@@ -20,7 +20,7 @@ from acidsql.errors import condition_page
 from acidsql.repl import main as shell
 from acidsql.repl.commands import COMMANDS
 from acidsql.repl.config import Config, config_text
-from acidsql.repl.console import Command
+from acidsql.repl.console import PromptCommand
 from acidsql.repl.printer import FORMATS
 from acidsql.repl.statements import split
 from acidsql.session.setting_names import SETTINGS
@@ -335,7 +335,7 @@ def test_options_of_checks_are_documented() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_command_of_the_prompt_is_documented(command: Command) -> None:
+def test_command_of_the_prompt_is_documented(command: PromptCommand) -> None:
     row = rf"^\| (?:… )?{', '.join(f'`{re.escape(n)}`' for n in (command.name, *command.aliases))}"
     assert re.search(row, _SHELL, re.MULTILINE)
 

@@ -20,7 +20,7 @@ import pytest
 
 from acidsql.compaction import worker
 from acidsql.errors import AcidSqlError
-from acidsql.metastore import changes
+from acidsql.metastore import catalog_changes
 from acidsql.metastore.hive.connection import Connections, parse_uris
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import FileFormat, Table, TxnState
@@ -89,9 +89,9 @@ class Site:
             metastore.close()
 
 
-def _set_properties(actor: Actor, write: TableWrite) -> changes.CatalogChange:
+def _set_properties(actor: Actor, write: TableWrite) -> catalog_changes.CatalogChange:
     after = replace(write.table, properties={**write.table.properties, "changed": actor.tag})
-    return changes.AlterTable(before=write.table, after=after)
+    return catalog_changes.AlterTable(before=write.table, after=after)
 
 
 # A server has no table put into the place of another in one step.

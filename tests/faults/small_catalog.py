@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from acidsql.errors import AcidAnalysisError
-from acidsql.metastore import changes
-from acidsql.metastore.changes import ShowTable
+from acidsql.metastore import catalog_changes
+from acidsql.metastore.catalog_changes import ShowTable
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import (
     Column,
@@ -88,13 +88,13 @@ def _drop(actor: Actor, name: TableName) -> None:
     check_owner(actor.session, table)
     with transaction(actor.session) as opened:
         opened.wait_for_locks([exclusive_request(table)])
-        opened.commit([changes.DropTable(table=table)])
+        opened.commit([catalog_changes.DropTable(table=table)])
 
 
 def alter(
     actor: Actor,
     name: TableName,
-    change: Callable[[TableWrite], changes.CatalogChange | None],
+    change: Callable[[TableWrite], catalog_changes.CatalogChange | None],
 ) -> None:
     """Run an ALTER TABLE: commit one change of the catalog under the lock of the table."""
     with write_transaction(actor.session, alter_intent(actor.table(name), _ALTER)) as write:
@@ -104,9 +104,9 @@ def alter(
         write.commit([])
 
 
-def _set_properties(actor: Actor, write: TableWrite) -> changes.CatalogChange:
+def _set_properties(actor: Actor, write: TableWrite) -> catalog_changes.CatalogChange:
     after = replace(write.table, properties={"changed": actor.tag})
-    return changes.AlterTable(before=write.table, after=after)
+    return catalog_changes.AlterTable(before=write.table, after=after)
 
 
 def _properties_set(state: State, tag: str) -> State:
@@ -146,7 +146,7 @@ def _replace_in_place(actor: Actor) -> None:
     with write_transaction(actor.session, intent) as write:
         new = replace(write.table, properties={**write.table.properties, "replaced": actor.tag})
         write.publish([stage(write, (), [f"{actor.tag}_"])])
-        write.changes.append(changes.AlterTable(before=write.table, after=new))
+        write.changes.append(catalog_changes.AlterTable(before=write.table, after=new))
         write.commit([(intent.operation, [()])])
 
 
@@ -173,10 +173,12 @@ def _replaced_apart(state: State, tag: str) -> State:
     return _with_properties(rows, {**kept, **({COLUMNS: "line"} if was_row else {})})
 
 
-def _rename(actor: Actor, new: TableName, write: TableWrite) -> changes.CatalogChange:
+def _rename(actor: Actor, new: TableName, write: TableWrite) -> catalog_changes.CatalogChange:
     location = definition(actor.world, *new).location
     _make_room(actor, location)
-    return changes.RenameTable(table=write.table, database=new[0], name=new[1], location=location)
+    return catalog_changes.RenameTable(
+        table=write.table, database=new[0], name=new[1], location=location
+    )
 
 
 def _make_room(actor: Actor, location: str) -> None:
@@ -190,22 +192,22 @@ def _renamed(state: State, _: str, old: TableName, new: TableName) -> State:
     return replace(moved, properties={**moved.properties, new: state.properties[old]})
 
 
-def _add_partition(actor: Actor, write: TableWrite) -> changes.CatalogChange:
+def _add_partition(actor: Actor, write: TableWrite) -> catalog_changes.CatalogChange:
     if ("7",) in {p.values for p in write.partitions()}:
         raise AcidAnalysisError("PARTITIONS_ALREADY_EXIST", "7")
     added = Partition(values=("7",), location=child(write.table.location, "p=7"))
     write.places.added.append(added)
     make_directory(actor.session.files, added.location)
-    return changes.AddPartitions(table=write.table, partitions=(added,))
+    return catalog_changes.AddPartitions(table=write.table, partitions=(added,))
 
 
 def _partition_added(state: State, _: str) -> State:
     return state.changed(P, added={("7",): ()})
 
 
-def _drop_partition(_: Actor, write: TableWrite) -> changes.CatalogChange:
+def _drop_partition(_: Actor, write: TableWrite) -> catalog_changes.CatalogChange:
     dropped = tuple(p for p in write.partitions() if p.values in (("1",), ("2",)))
-    return changes.DropPartitions(table=write.table, partitions=dropped)
+    return catalog_changes.DropPartitions(table=write.table, partitions=dropped)
 
 
 def _partition_dropped(state: State, _: str) -> State:
@@ -213,14 +215,14 @@ def _partition_dropped(state: State, _: str) -> State:
     return state.having(P, left)
 
 
-def _rename_partition(actor: Actor, write: TableWrite) -> changes.CatalogChange | None:
+def _rename_partition(actor: Actor, write: TableWrite) -> catalog_changes.CatalogChange | None:
     found = {p.values: p for p in write.partitions()}
     if ("1",) not in found or ("8",) in found:
         raise AcidAnalysisError("PARTITIONS_NOT_FOUND", "1 or 8")
     before = found["1",]
     after = replace(before, values=("8",), location=child(write.table.location, "p=8"))
     _make_room(actor, after.location)
-    return changes.RenamePartition(table=write.table, before=before, after=after)
+    return catalog_changes.RenamePartition(table=write.table, before=before, after=after)
 
 
 def _partition_renamed(state: State, _: str) -> State:
@@ -238,8 +240,10 @@ def _drop_database(actor: Actor) -> None:
     tables = [actor.table(("d", name)) for name in session.metastore.tables("d")]
     for table in tables:
         check_owner(session, table)
-    made: list[changes.CatalogChange] = [changes.DropTable(table=table) for table in tables]
-    made.append(changes.DropDatabase(name="d"))
+    made: list[catalog_changes.CatalogChange] = [
+        catalog_changes.DropTable(table=table) for table in tables
+    ]
+    made.append(catalog_changes.DropDatabase(name="d"))
     with transaction(session) as opened:
         if tables:
             opened.wait_for_locks([exclusive_request(table) for table in tables])

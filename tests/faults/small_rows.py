@@ -18,7 +18,7 @@ from acidsql.format.names import (
     delta_name,
     original_file_name,
 )
-from acidsql.metastore.changes import DeleteLoadedFiles, LoadedFile
+from acidsql.metastore.catalog_changes import DeleteLoadedFiles, LoadedFile
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import (
     Compaction,

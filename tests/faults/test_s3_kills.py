@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.metastore.changes import FileOperation, LoadedFile
+from acidsql.metastore.catalog_changes import FileOperation, LoadedFile
 from acidsql.metastore.embedded import file_operations
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.model import TxnState

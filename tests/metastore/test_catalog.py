@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
-from acidsql.metastore.changes import RecordWrites
+from acidsql.metastore.catalog_changes import RecordWrites
 from acidsql.metastore.model import (
     Column,
     CompactionType,

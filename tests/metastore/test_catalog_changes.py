@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.errors import TransactionStateError
-from acidsql.metastore.changes import (
+from acidsql.metastore.catalog_changes import (
     AddPartitions,
     AlterPartitions,
     AlterTable,

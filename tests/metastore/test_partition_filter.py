@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.metastore.partition_filter import (
-    Comparison,
+    PartitionComparison,
     PartitionFilter,
     accepts,
     hive_filter,
@@ -31,8 +31,8 @@ Evaluate = Callable[..., list[list[str]]]
 _NAMES = ["p", "day", "Q"]
 
 
-def compare(ordinal: int, symbol: str, *values: int | str | date) -> Comparison:
-    return Comparison(ordinal=ordinal, operator=symbol, values=values)
+def compare(ordinal: int, symbol: str, *values: int | str | date) -> PartitionComparison:
+    return PartitionComparison(ordinal=ordinal, operator=symbol, values=values)
 
 
 def accepted_by_sqlite(accepted: PartitionFilter, *partitions: list[str]) -> list[list[str]]:

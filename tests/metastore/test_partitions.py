@@ -8,9 +8,9 @@ from datetime import date
 import pytest
 
 from acidsql.errors import AcidAnalysisError, AcidLookupError
-from acidsql.metastore.changes import RecordWrites
+from acidsql.metastore.catalog_changes import RecordWrites
 from acidsql.metastore.model import Column, Partition, Table
-from acidsql.metastore.partition_filter import Comparison
+from acidsql.metastore.partition_filter import PartitionComparison
 from acidsql.metastore.protocol import Metastore
 
 
@@ -69,18 +69,18 @@ def test_values_of_partitions_that_meet_a_filter(metastore: Metastore, employee:
         [Partition(values=v, location=f"{employee.location}/{i}") for i, v in enumerate(texts)],
     )
 
-    def values_of(*alternatives: tuple[Comparison, ...]) -> set[tuple[str, ...]]:
+    def values_of(*alternatives: tuple[PartitionComparison, ...]) -> set[tuple[str, ...]]:
         return set(metastore.partition_values("default", "employee", alternatives))
 
-    def equal(ordinal: int, *values: int | str) -> Comparison:
-        return Comparison(ordinal=ordinal, operator="=", values=values)
+    def equal(ordinal: int, *values: int | str) -> PartitionComparison:
+        return PartitionComparison(ordinal=ordinal, operator="=", values=values)
 
     assert values_of((equal(0, "de"),)) == {("de", "2024"), ("de", "2025")}
     assert values_of((equal(0, "de", "it"), equal(1, 2024))) == {("de", "2024")}
     assert values_of((equal(0, "it"),), (equal(1, 7),)) == {("it", "-3"), ('o\'k "x"', "7")}
     assert values_of((equal(0, "DE"),)) <= {("de", "2024"), ("de", "2025")}  # by the database
     assert ('o\'k "x"', "7") in values_of((equal(0, 'o\'k "x"'),))
-    later = Comparison(ordinal=1, operator=">", values=(2024,))
+    later = PartitionComparison(ordinal=1, operator=">", values=(2024,))
     assert values_of((later, equal(0, "de"))) >= {("de", "2025")}
     assert values_of((later,)) >= {("de", "2025")}
 
@@ -94,8 +94,8 @@ def test_numbers_of_partitions_that_meet_a_filter(metastore: Metastore, employee
         "employee",
         [Partition(values=v, location=f"{employee.location}/{i}") for i, v in enumerate(texts)],
     )
-    year = Comparison(ordinal=0, operator="=", values=(2025, -3))
-    day = Comparison(ordinal=1, operator="=", values=(date(2025, 1, 31),))
+    year = PartitionComparison(ordinal=0, operator="=", values=(2025, -3))
+    day = PartitionComparison(ordinal=1, operator="=", values=(date(2025, 1, 31),))
     both = set(metastore.partition_values("default", "employee", ((year, day),)))
     assert both == {("2025", "2025-01-31"), ("-3", "2025-01-31")}
     assert set(metastore.partition_values("default", "employee", ((day,),))) >= both

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import AcidLookupError
-from acidsql.metastore.changes import (
+from acidsql.metastore.catalog_changes import (
     CatalogChange,
     RecordStatistics,
     RecordWrites,

@@ -16,7 +16,7 @@ from acidsql.checking import check
 from acidsql.checking.problems import KINDS
 from acidsql.format.bucket_codec import encode
 from acidsql.injection_points import Point
-from acidsql.metastore.changes import RecordStatistics
+from acidsql.metastore.catalog_changes import RecordStatistics
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Partition
 from acidsql.storage.pyorc_files import count_events

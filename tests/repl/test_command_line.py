@@ -19,7 +19,7 @@ from acidsql.repl import main as command
 from acidsql.repl import spark_options
 from acidsql.repl.config import config_text, read_config
 from acidsql.repl.session import session_options
-from acidsql.repl.shell import Settings
+from acidsql.repl.shell import ShellSettings
 from acidsql.repl.start import shell_settings
 
 _COMMAND = [sys.executable, "-m", "acidsql"]
@@ -81,7 +81,7 @@ def test_a_wrong_configuration_exits_2(configuration: Path) -> None:
 
 
 def test_settings_of_prompt_and_script(configuration: Path, tmp_path: Path) -> None:
-    def settings(*arguments: str, at_prompt: bool, values: str = "") -> Settings:
+    def settings(*arguments: str, at_prompt: bool, values: str = "") -> ShellSettings:
         file = tmp_path / "other.toml"
         file.write_text(values)
         context = command.main.make_context("acidsql", list(arguments))

@@ -28,10 +28,10 @@ from acidsql.repl.setting_commands import (
     switched_expansion,
     switched_timing,
 )
-from acidsql.repl.shell import Ending, Settings, Shell
+from acidsql.repl.shell import Ending, Shell, ShellSettings
 from acidsql.repl.statement_commands import Watch, read_watch
 
-SETTINGS = Settings(
+SETTINGS = ShellSettings(
     format_name="csv", limit=3, timing=False, progress=False, tracebacks=False, pager="less"
 )
 

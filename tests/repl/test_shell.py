@@ -21,7 +21,7 @@ from acidsql.repl.commands import run_input
 from acidsql.repl.console import Console
 from acidsql.repl.output import Output
 from acidsql.repl.runner import Result, fetch, run_statement
-from acidsql.repl.shell import Ending, Settings, Shell
+from acidsql.repl.shell import Ending, Shell, ShellSettings
 from acidsql.transactions.current import transaction_mark
 
 pytestmark = pytest.mark.spark
@@ -33,7 +33,9 @@ def plain_sql(spark: SparkSession, text: str, _dialect: str) -> DataFrame:
 
 @pytest.fixture
 def shell(spark: SparkSession) -> Shell:
-    settings = Settings(format_name="csv", limit=3, timing=False, progress=False, tracebacks=False)
+    settings = ShellSettings(
+        format_name="csv", limit=3, timing=False, progress=False, tracebacks=False
+    )
     return Shell(spark=spark, execute=plain_sql, settings=settings)
 
 
@@ -138,7 +140,7 @@ def test_all_rows_are_written_but_for_a_limit(
 def test_a_terminal_shows_the_first_rows_of_a_table(
     spark: SparkSession, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    settings = Settings(
+    settings = ShellSettings(
         format_name="table", limit=None, shown=3, timing=False, progress=False, tracebacks=False
     )
     terminal = Output(lambda: os.terminal_size((80, 24)))
@@ -280,7 +282,7 @@ def test_dangerous_statements_are_asked_about(
         asked.append(question)
         return len(asked) == 1
 
-    settings = Settings(
+    settings = ShellSettings(
         format_name="csv",
         limit=3,
         timing=False,
@@ -310,7 +312,7 @@ def test_the_catalog_is_shown(
     def execute(session: SparkSession, text: str, dialect: str) -> DataFrame:
         return acidsql.sql(session, text, dialect=dialect)
 
-    settings = Settings(
+    settings = ShellSettings(
         format_name="table",
         limit=100,
         timing=False,
@@ -384,7 +386,9 @@ def test_the_catalog_is_shown(
 def test_statements_of_a_shell_share_a_transaction_that_its_end_rolls_back(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = Settings(format_name="csv", limit=3, timing=False, progress=False, tracebacks=False)
+    settings = ShellSettings(
+        format_name="csv", limit=3, timing=False, progress=False, tracebacks=False
+    )
 
     def execute(session: SparkSession, text: str, _dialect: str) -> DataFrame:
         return acidsql.sql(session, text)

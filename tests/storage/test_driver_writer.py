@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acidsql.metastore.model import Column, Table
 from acidsql.storage.delete_files import RowId
-from acidsql.storage.driver_writer import Place, group_by_place
+from acidsql.storage.driver_writer import EventDestination, group_by_place
 
 _TABLE = Table(
     database="d",
@@ -35,7 +35,7 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> pa.Table:
 def test_each_place_has_its_row_ids(rows: list[tuple[str, str, str]]) -> None:
     expected = defaultdict(list)
     for number, (target, *values) in enumerate(rows):
-        expected[Place(target, tuple(values))].append(RowId(number % 5, 7, number))
+        expected[EventDestination(target, tuple(values))].append(RowId(number % 5, 7, number))
     found = group_by_place(_table(rows), _TABLE)
     assert {p: sorted(RowId(**k) for k in own.to_pylist()) for p, own in found.items()} == {
         place: sorted(own) for place, own in expected.items()

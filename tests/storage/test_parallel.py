@@ -59,7 +59,7 @@ def test_actions_run_while_the_interpreter_exits() -> None:
 
 def test_actions_that_get_no_thread_run_in_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     submit = ThreadPoolExecutor.submit
-    submitted = []
+    submitted: list[Any] = []
 
     def limited(pool: ThreadPoolExecutor, *args: Any) -> Future[Any]:
         if len(submitted) == 2:

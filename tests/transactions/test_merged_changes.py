@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.limits import limits
-from acidsql.metastore.changes import AlterPartitions, CatalogChange, RecordWrites
+from acidsql.metastore.catalog_changes import AlterPartitions, CatalogChange, RecordWrites
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import Column, Partition, Table
 from acidsql.transactions.merged_changes import merged, together

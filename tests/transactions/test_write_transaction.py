@@ -13,7 +13,7 @@ import pytest
 from acidsql.errors import FormatError, TransactionStateError
 from acidsql.format.names import OWNER_FILE, delta_name
 from acidsql.injection_points import Point, attached
-from acidsql.metastore.changes import AddPartitions
+from acidsql.metastore.catalog_changes import AddPartitions
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.history import RecordedStatement
 from acidsql.metastore.model import (

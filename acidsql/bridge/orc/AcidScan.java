@@ -104,8 +104,8 @@ final class AcidScan
   }
 
   /**
-   * Returns whether files can have a search argument for the pushed predicates. IS NOT NULL alone
-   * makes none, because Spark adds it to almost all comparisons.
+   * Returns whether files can have a search argument for the pushed predicates. IS NOT NULL does
+   * not count, because Spark adds it to almost all comparisons.
    */
   public boolean hasSearchArgument() {
     List predicates = new ArrayList();

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Sequence
 
 from acidsql.errors import WriteConflictError
 from acidsql.metastore import failures
-from acidsql.metastore.changes import CatalogChange, DropTable
+from acidsql.metastore.catalog_changes import CatalogChange, DropTable
 from acidsql.metastore.comparison import Compared
 from acidsql.metastore.embedded import (
     candidates,
     catalog,
-    changes,
+    catalog_changes,
     compactions,
     history,
     locks,
@@ -65,7 +65,7 @@ def commit(
         if isinstance(change, DropTable):
             dropped = catalog.table_id(connection, change.table.database, change.table.name)
             abort_users_of_dropped(connection, dropped, now, txn_id)
-        changes.apply(connection, txn_id, change)
+        catalog_changes.apply(connection, txn_id, change)
         history.record(connection, txn_id, change, now)
     connection.execute(
         "UPDATE txns SET state = ?, commit_id = ?, ended = ? WHERE txn_id = ?",

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
-from acidsql.metastore.changes import FileOperation, LoadedFile, Move
+from acidsql.metastore.catalog_changes import FileOperation, LoadedFile, Move
 from acidsql.metastore.embedded.transactions import highest_txn_id, lowest_open_txn_id, state_of
 from acidsql.metastore.model import TxnState
 

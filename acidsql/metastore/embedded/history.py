@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from acidsql.metastore.changes import CatalogChange, RecordCompaction, RecordCounts
+from acidsql.metastore.catalog_changes import CatalogChange, RecordCompaction, RecordCounts
 from acidsql.metastore.embedded import catalog
 from acidsql.metastore.history import COMPACT, HistoryEntry, RecordedStatement, WriteCounts
 from acidsql.metastore.model import TxnState

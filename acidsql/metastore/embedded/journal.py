@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from acidsql.errors import AcidSqlError, MetastoreError, TransactionStateError
 from acidsql.metastore import file_moves
-from acidsql.metastore.changes import FileOperation
+from acidsql.metastore.catalog_changes import FileOperation
 from acidsql.metastore.embedded import file_operations
 from acidsql.metastore.embedded.database import Database
 from acidsql.metastore.embedded.file_operations import JournalEntry

@@ -15,7 +15,13 @@ from dataclasses import replace
 from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.metastore import failures
-from acidsql.metastore.changes import CatalogChange, Move, file_operations, moving, new_places
+from acidsql.metastore.catalog_changes import (
+    CatalogChange,
+    Move,
+    file_operations,
+    moving,
+    new_places,
+)
 from acidsql.metastore.comparison import Compared, ConcurrentWrite
 from acidsql.metastore.embedded import (
     catalog,

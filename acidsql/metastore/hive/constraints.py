@@ -53,7 +53,7 @@ def for_new_table(table: Table) -> Fetched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class ConstraintChanges:
     """Changes of constraints that a new definition of a table requires.
 
     Attributes:
@@ -73,7 +73,7 @@ class Changes:
 
 def changes(
     server: Server, table: Table, *, recreate: bool, before: Table | None = None
-) -> Changes:
+) -> ConstraintChanges:
     """Return the changes of constraints that the new definition of a table requires.
 
     Args:
@@ -104,7 +104,7 @@ def changes(
     unchanged |= {c.name for c in same_others}
     names = [c.nn_name for c in not_null] + [c.dc_name for c in defaults]
     names += [c.name for c in others]
-    return Changes(
+    return ConstraintChanges(
         dropped=tuple(name for name in names if name not in unchanged),
         others=to_structures(table, [c for c in target if c not in same_others]),
         not_null=tuple(_not_null(table, wanted.not_null - unchanged_columns)),
@@ -128,7 +128,7 @@ def drop(server: Server, table: Table, dropped: Iterable[str]) -> None:
         server.call("drop_constraint", request)
 
 
-def add(server: Server, changed: Changes) -> None:
+def add(server: Server, changed: ConstraintChanges) -> None:
     """Add the constraints of ``changed``."""
     if changed.not_null:
         request = hms.AddNotNullConstraintRequest(notNullConstraintCols=list(changed.not_null))

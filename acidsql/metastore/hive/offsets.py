@@ -14,7 +14,7 @@ from typing import Any
 from acidsql.errors import AcidAnalysisError
 from acidsql.format.identifiers import lowered
 from acidsql.metastore import failures
-from acidsql.metastore.changes import RecordOffset
+from acidsql.metastore.catalog_changes import RecordOffset
 from acidsql.metastore.hive import catalog
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.server import Server

@@ -15,7 +15,7 @@ from acidsql.format.identifiers import lowered
 from acidsql.format.valid_lists import ValidTxnList, ValidWriteIdList
 from acidsql.limits import limits
 from acidsql.metastore import failures
-from acidsql.metastore.changes import (
+from acidsql.metastore.catalog_changes import (
     CatalogChange,
     RecordOffset,
     RecordStatistics,
@@ -41,8 +41,8 @@ from acidsql.metastore.hive import (
     versions,
 )
 from acidsql.metastore.hive import partitions as hive_partitions
+from acidsql.metastore.hive.catalog_changes import UncommittedChanges, make, needs_lock
 from acidsql.metastore.hive.catalog_store import CatalogStore
-from acidsql.metastore.hive.changes import UncommittedChanges, make, needs_lock
 from acidsql.metastore.hive.client_transactions import OwnTxn, OwnTxns, TableKey
 from acidsql.metastore.hive.connection import Connections
 from acidsql.metastore.hive.server import Server

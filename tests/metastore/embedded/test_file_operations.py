@@ -15,7 +15,7 @@ import pytest
 from acidsql.errors import AcidAnalysisError, MetastoreError, TransactionStateError
 from acidsql.injection_points import Point
 from acidsql.metastore import file_moves
-from acidsql.metastore.changes import (
+from acidsql.metastore.catalog_changes import (
     AlterTable,
     CatalogChange,
     DeleteLoadedFiles,

@@ -12,7 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import WriteConflictError
-from acidsql.metastore.changes import CatalogChange, RecordCompaction, RecordCounts, RenameTable
+from acidsql.metastore.catalog_changes import (
+    CatalogChange,
+    RecordCompaction,
+    RecordCounts,
+    RenameTable,
+)
 from acidsql.metastore.embedded import schema
 from acidsql.metastore.embedded.store import EmbeddedMetastore
 from acidsql.metastore.history import (

@@ -11,7 +11,7 @@ import pytest
 
 from acidsql.errors import WriteConflictError
 from acidsql.injection_points import Point
-from acidsql.metastore.changes import AlterTable, RecordWrites
+from acidsql.metastore.catalog_changes import AlterTable, RecordWrites
 from acidsql.metastore.hive import alterations, catalog
 from acidsql.metastore.hive.conversions import DDL_TIME
 from acidsql.metastore.hive.store import HiveMetastore

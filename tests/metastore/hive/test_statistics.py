@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.metastore.changes import RecordWrites
+from acidsql.metastore.catalog_changes import RecordWrites
 from acidsql.metastore.hive.idl import hms
 from acidsql.metastore.hive.store import HiveMetastore
 from acidsql.metastore.model import Partition

@@ -12,7 +12,7 @@ from typing import Any
 
 from acidsql.errors import AcidSqlError
 from acidsql.metastore import file_moves
-from acidsql.metastore.changes import (
+from acidsql.metastore.catalog_changes import (
     AddPartitions,
     AlterPartitions,
     AlterTable,

@@ -59,7 +59,7 @@ from acidsql.scan.snapshot import TableSnapshot
 from acidsql.schema.acid_file import KEYS, ROW_ID_COLUMN, ROW_ID_FIELDS
 from acidsql.schema.columns import data_schema
 from acidsql.session.acid_session import AcidSession
-from acidsql.storage.relation import MetadataColumns, Reading, metadata_columns
+from acidsql.storage.relation import MetadataColumns, ReadOptions, metadata_columns
 from acidsql.syntax.lexer import quote
 
 # Above this number, acidsql does not check whether all write ids are updates.
@@ -186,7 +186,7 @@ class _Branches:
             record,
             places,
             replace(deletes, deleters=self._changed),
-            Reading(deleted=bridge.DeletedRows.ONLY),
+            ReadOptions(deleted=bridge.DeletedRowsMode.ONLY),
         )
         self._note(record)
         self.noted.deletes = deletes

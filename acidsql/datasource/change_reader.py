@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from acidsql.arrow_reader.cached_files import CachedFiles, local_source
 from acidsql.arrow_reader.change_rows import CHANGE_FIELDS, ChangeReader, paired
 from acidsql.arrow_reader.columns import columns_of
 from acidsql.arrow_reader.data_files import data_files
 from acidsql.arrow_reader.reading import check_readable
-from acidsql.arrow_reader.rows import Stripe, Wanted, partitions_of, stripes_of
-from acidsql.arrow_reader.source import Source, local_source
+from acidsql.arrow_reader.rows import FileStripe, Wanted, partitions_of, stripes_of
 from acidsql.datasource.change_options import ChangeOptions
 from acidsql.datasource.reading import FilePart, file_parts, stripe_bytes
 from acidsql.errors import quoted_name
@@ -77,7 +77,7 @@ class ChangePart:
     replaced_by: tuple[int | None, ...]
     files: tuple[FilePart, ...]
 
-    def batches(self, source: Source) -> Iterator[pa.RecordBatch]:
+    def batches(self, source: CachedFiles) -> Iterator[pa.RecordBatch]:
         """Read the changes: the columns of the table, then the columns of ``CHANGE_FIELDS``."""
         snapshot = TableSnapshot(
             table=self.table,
@@ -97,7 +97,7 @@ class ChangePart:
             commits=self.commits,
         )
         stripes = (
-            Stripe(part.file, number, first_row)
+            FileStripe(part.file, number, first_row)
             for part in self.files
             for number, first_row in part.stripes
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from acidsql.metastore.changes import (
+from acidsql.metastore.catalog_changes import (
     AddPartitions,
     AlterPartitions,
     AlterTable,

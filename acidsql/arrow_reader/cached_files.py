@@ -11,7 +11,7 @@ from acidsql.storage.readable_files import DeletableFiles
 from acidsql.storage.tails import TailCache
 
 
-class Source:
+class CachedFiles:
     """Files, and caches of published files, which never change.
 
     Attributes:
@@ -29,6 +29,6 @@ class Source:
 
 
 @once
-def local_source() -> Source:
+def local_source() -> CachedFiles:
     """Return the files of the local disk."""
-    return Source(LocalFiles())
+    return CachedFiles(LocalFiles())

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("pyspark.sql.datasource")
 
-from acidsql.datasource.changes import Changes, ChangeTask
+from acidsql.datasource.change_reader import Changes, ChangeTask
 from acidsql.datasource.options import Defaults, source_options
 from tests.golden.histories import GOLDEN_HISTORIES, GoldenHistory
 from tests.streaming.conftest import Shelf
