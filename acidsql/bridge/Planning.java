@@ -141,7 +141,7 @@ public final class Planning {
    * @param plans an analysed plan for each value, with the columns of the placeholder
    */
   public LogicalPlan fill(LogicalPlan plan, String option, List texts, List plans) {
-    Map replacements = new HashMap();
+    Map replacements = new IdentityHashMap();
     List trees = Trees.withSubqueries(plan);
     for (int i = 0; i < trees.size(); i++) {
       List leaves = Trees.list(((LogicalPlan) trees.get(i)).collectLeaves());
@@ -155,10 +155,7 @@ public final class Planning {
         }
       }
     }
-    if (replacements.isEmpty()) {
-      return plan;
-    }
-    return (LogicalPlan) plan.transformDownWithSubqueries(Trees.scala(replacements));
+    return Trees.replaced(plan, replacements);
   }
 
   /**

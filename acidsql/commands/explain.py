@@ -221,8 +221,7 @@ def _insert(
     shape = write_schema.write_schema_of(session, table)
     prepared = insert.prepared_insert(session, table, statement, snapshot)
     rows = insert.query(shape, snapshot, statement, prepared)
-    on_driver = not table.insert_only and insert.has_few_rows(rows)
-    return bridge.logical_plan(rows), "the driver" if on_driver else _JOB
+    return bridge.logical_plan(rows), _writer_of_rows(table, rows)
 
 
 def _insert_write(
@@ -243,24 +242,22 @@ def _create(
         create.check_clauses(session, statement)
         new, replacing = replace_table.planned(session, snapshot, statement, old)
         assert replacing is not None  # the statement has a query
-        by_driver = not new.insert_only and insert.has_few_rows(replacing)
         replacement = PlannedWrite(
             operation=replace_table.operation_of(statement),
             intent=replace_intent(old, _NOT_RUN),
             targets=(_ROWS,),
-            writer="the driver" if by_driver else _JOB,
+            writer=_writer_of_rows(new, replacing),
         )
         return [bridge.logical_plan(replacing)], [replacement]
     defined = create.defined_by_query(session, snapshot, statement)
     if defined is None:
         return [], []
     table, rows = defined
-    on_driver = not table.insert_only and insert.has_few_rows(rows)
     write = PlannedWrite(
         operation="CREATE TABLE",
         intent=insert_intent(table, _NOT_RUN),
         targets=(_ROWS,),
-        writer="the driver" if on_driver else _JOB,
+        writer=_writer_of_rows(table, rows),
         notes=("The table is visible when it has its rows",),
     )
     return [bridge.logical_plan(rows)], [write]
@@ -302,6 +299,10 @@ def _merge(
         notes=tuple(notes),
     )
     return [bridge.logical_plan(frame)], [write]
+
+
+def _writer_of_rows(table: Table, rows: DataFrame) -> str:
+    return "the driver" if insert.is_written_by_driver(table, rows) else _JOB
 
 
 def _writer_of_events(

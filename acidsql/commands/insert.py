@@ -23,10 +23,10 @@ from acidsql.format.names import (
 from acidsql.insert_only.write import write_insert_only
 from acidsql.limits import limits
 from acidsql.metastore.history import RecordedStatement, WriteCounts
-from acidsql.metastore.model import FileFormat, Table
+from acidsql.metastore.model import Table
 from acidsql.planning.prepared import Prepared, over_scans, prepare
 from acidsql.planning.statement import StatementSnapshot
-from acidsql.schema.spark_limits import check_written
+from acidsql.schema.spark_limits import check_written, is_written_by_spark
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import Phase, phase
 from acidsql.storage.staging import BUCKET_COLUMN, named_sql, write_rows
@@ -171,12 +171,12 @@ def stage_query(
     """
     if static:
         partition_directory(shape.table, static)
-    if shape.table.insert_only and shape.table.file_format is FileFormat.ORC:
+    if is_written_by_spark(shape.table):
         check_written(shape.data)
     values = [f"c{i}" for i in range(len(rows.columns))]  # never ambiguous
     stored = shape.stored(bridge.renamed(rows, values), values, BUCKET_COLUMN)
     target = transaction.target(statement_id)
-    by_driver = has_few_rows(rows)
+    by_driver = is_written_by_driver(shape.table, rows)
     number = len(shape.data.fields)
     if shape.table.insert_only:
         pairs = zip(shape.data.names, values, strict=False)
@@ -200,9 +200,9 @@ def stage_query(
         )
 
 
-def has_few_rows(rows: DataFrame) -> bool:
+def is_written_by_driver(table: Table, rows: DataFrame) -> bool:
     """Return whether an INSERT has literal rows, and so few that the driver writes them."""
-    return bridge.has_local_rows(rows, limits().driver_rows - 1)
+    return not table.insert_only and bridge.has_local_rows(rows, limits().driver_rows - 1)
 
 
 def prepared_insert(

@@ -14,7 +14,7 @@ from acidsql.commands.check_constraints import row_conditions
 from acidsql.commands.generated_columns import generated_conditions, with_generated_values
 from acidsql.commands.identity_columns import with_identity_values
 from acidsql.commands.time_zones import to_file_zone, zone_of_columns
-from acidsql.metastore.model import FileFormat, Table
+from acidsql.metastore.model import Table
 from acidsql.schema.acid_file import event_schema
 from acidsql.schema.columns import (
     data_schema,
@@ -23,6 +23,7 @@ from acidsql.schema.columns import (
     partition_schema,
     with_stored_instants,
 )
+from acidsql.schema.spark_limits import is_written_by_spark
 from acidsql.session.acid_session import AcidSession
 from acidsql.storage.bucketing import bucket_id, check_bucket_columns
 from acidsql.storage.staging import (
@@ -100,8 +101,7 @@ class WriteSchema:
         }
         rows = bridge.checked_rows(rows, conditions, names, values, acting)
         zone = zone_of_columns(session, self.table.columns)
-        is_by_spark = self.table.insert_only and self.table.file_format is FileFormat.ORC
-        if is_by_spark and zone != session.jvm_time_zone:
+        if is_written_by_spark(self.table) and zone != session.jvm_time_zone:
             fields = zip(values, self.data.fields, strict=False)
             typed = {name: f.dataType for name, f in fields if has_timestamp(f.dataType)}
             shifted = {n: to_file_zone(session, F.col(n), t, zone) for n, t in typed.items()}

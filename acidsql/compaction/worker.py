@@ -31,7 +31,6 @@ from acidsql.metastore.model import (
     NO_LIMITS,
     Compaction,
     CompactionType,
-    FileFormat,
     LockRequest,
     LockType,
     Operation,
@@ -51,7 +50,7 @@ from acidsql.scan.snapshot import (
     with_nested_originals,
 )
 from acidsql.schema.columns import data_schema
-from acidsql.schema.spark_limits import why_not_written
+from acidsql.schema.spark_limits import is_written_by_spark, why_not_written
 from acidsql.session.acid_session import AcidSession
 from acidsql.session.metrics import current
 from acidsql.session.table_owner import check_owner, check_partition
@@ -148,7 +147,7 @@ def _why_not(session: AcidSession, table: Table | None, compaction: Compaction) 
         return _BUCKETED
     if compaction.partition is None and table.partition_columns:
         return "a partitioned table is compacted partition by partition: name a partition"
-    if table.insert_only and table.file_format is FileFormat.ORC:
+    if is_written_by_spark(table):
         return why_not_written(data_schema(session.spark, table))
     return None
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
 
 from acidsql import bridge
 from acidsql.errors import AcidAnalysisError
+from acidsql.metastore.model import FileFormat, Table
 from acidsql.schema.columns import has_type
 
 
@@ -27,6 +28,11 @@ def has_dates_in_map_keys(data_type: DataType) -> bool:
         isinstance(contained, MapType) and has_type(contained.keyType, (DateType,))
         for contained in bridge.types_in(data_type)
     )
+
+
+def is_written_by_spark(table: Table) -> bool:
+    """Return whether Spark's ORC classes write the files of a table, as for insert-only tables."""
+    return table.insert_only and table.file_format is FileFormat.ORC
 
 
 def why_not_written(row: StructType) -> str | None:
