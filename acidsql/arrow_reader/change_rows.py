@@ -1,7 +1,7 @@
 """Changes of a table as record batches, without Spark.
 
 Each row is read once, with the write id that deleted it. A stripe therefore shows which of its rows
-were inserted and which were deleted. The rules are the same as in ``scan.changes``.
+were inserted and which were deleted. The rules are the same as in ``scan.change_plan``.
 """
 
 from __future__ import annotations
