@@ -50,7 +50,7 @@ from acidsql.transactions.written import next_statement_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenPartition:
+class CompletedPartition:
     """Directories that a transaction wrote to one partition or to a table without partitions.
 
     Attributes:
@@ -102,9 +102,9 @@ def complete(transaction: ExplicitTransaction) -> None:
                 write.counts = with_files(files, write.counts, write.publication.placed)
 
 
-def places_of(writes: Sequence[TableWrite]) -> list[WrittenPartition]:
+def places_of(writes: Sequence[TableWrite]) -> list[CompletedPartition]:
     """Return the places that statements wrote to, by table and partition."""
-    places: dict[tuple[str, tuple[str, ...]], WrittenPartition] = {}
+    places: dict[tuple[str, tuple[str, ...]], CompletedPartition] = {}
     for write in writes:
         for values, partition in write.places.touched.items():
             key = write.table.full_name, values
@@ -117,7 +117,7 @@ def places_of(writes: Sequence[TableWrite]) -> list[WrittenPartition]:
             if not names:
                 continue
             earlier = places.get(
-                key, WrittenPartition(partition=partition, writes=(), directories=())
+                key, CompletedPartition(partition=partition, writes=(), directories=())
             )
             places[key] = replace(
                 earlier,
@@ -128,7 +128,7 @@ def places_of(writes: Sequence[TableWrite]) -> list[WrittenPartition]:
 
 
 def check_not_rebalanced(
-    transaction: ExplicitTransaction, places: Sequence[WrittenPartition]
+    transaction: ExplicitTransaction, places: Sequence[CompletedPartition]
 ) -> None:
     """Check that rows that a transaction deleted still have the row ids that it saw.
 
@@ -161,7 +161,7 @@ def _name(table: Table, partition: Partition) -> str | None:
     return table.partition_name(partition.values) if table.partition_columns else None
 
 
-def _complete(transaction: ExplicitTransaction, place: WrittenPartition, staged_in: str) -> bool:
+def _complete(transaction: ExplicitTransaction, place: CompletedPartition, staged_in: str) -> bool:
     """Rewrite the directories of a place that contain deleted rows, or their delete events.
 
     Returns:
@@ -221,7 +221,7 @@ def _complete(transaction: ExplicitTransaction, place: WrittenPartition, staged_
 
 
 def _names_own_rows(
-    session: AcidSession, listings: Listings, place: WrittenPartition, directory: AcidDirectory
+    session: AcidSession, listings: Listings, place: CompletedPartition, directory: AcidDirectory
 ) -> bool:
     """Return whether a directory has delete events for rows of the transaction's write id.
 
@@ -238,7 +238,7 @@ def _names_own_rows(
 def _statements_deleted_from(
     session: AcidSession,
     listings: Listings,
-    place: WrittenPartition,
+    place: CompletedPartition,
     delete_deltas: set[AcidDirectory],
 ) -> frozenset[int] | None:
     """Return the ids of statements with deleted rows; None if there are too many events to read."""
@@ -260,7 +260,7 @@ def _statements_deleted_from(
 def _snapshot_of(
     transaction: ExplicitTransaction,
     listings: Listings,
-    place: WrittenPartition,
+    place: CompletedPartition,
     directories: Sequence[AcidDirectory],
 ) -> TableSnapshot:
     """Return a snapshot that contains only the given directories of the transaction."""
@@ -283,7 +283,7 @@ def _snapshot_of(
 def _write(
     session: AcidSession,
     snapshot: TableSnapshot,
-    place: WrittenPartition,
+    place: CompletedPartition,
     staged: Sequence[str],
     rewritten: str,
 ) -> None:

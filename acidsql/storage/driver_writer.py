@@ -98,9 +98,10 @@ def most_keys(events: DataFrame, table: Table) -> int | None:
 
 
 def may_stage_on_driver(events: DataFrame, most: int, likely: int | None = None) -> bool:
-    """Return whether a plan of events reads so little that the driver can try to write them.
+    """Return whether the driver tries to write the events of a plan.
 
-    If there are too many events, they are computed twice, so the plan must be cheap.
+    If there are too many events, they are computed twice, so the plan must be cheap. A large scan
+    without a search argument probably finds many rows.
 
     Args:
         events: see ``stage_on_driver``.
@@ -168,16 +169,18 @@ def stage_on_driver(
         WriteJobError: the statement fails (see ``bridge.job_errors``).
     """
     most = most_rows(events, partitions)
-    if not may_stage_on_driver(events, most, likely):
-        return None
     directories = [TARGET, *directory_columns(table)]
     old = old_part_columns(table)
     columns = event_sql(table, "0L", has_rows=bool(rows))
     # One text, because fetching each value is a call into the JVM.
     casts = ", ".join(f"CAST(`{name}` AS STRING)" for name in (*directories, *old, *KEYS))
     made = bridge.select(events, *columns, f"concat_ws(chr(0), {casts}) AS {_TEXTS}")
+    limited = bridge.limit_per_task(made, most, len(table.columns))
+    # Spark optimises this DataFrame once: for the decision, and to run it.
+    if not may_stage_on_driver(limited, most, likely):
+        return None
     with bridge.job_errors():
-        collected = bridge.local_rows(bridge.limit_per_task(made, most, len(table.columns)))
+        collected = bridge.local_rows(limited)
     if collected is None or len(collected) >= most:
         return None
     inserts = {name: target for target in rows for name in (target.name, target.update_name)}
